@@ -1,7 +1,4 @@
-"""`sdschat simulate --grid` and `--with`: the figures of a grid of settings, or of a single run.
-
-And `--compare`: a comparison of the model of large groups with the engine.
-"""
+"""`sdschat simulate --grid`, `--with` and `--compare`: figures of many runs, or of one; the model and the engine."""
 
 from __future__ import annotations
 
@@ -69,10 +66,7 @@ def _workers(lake: Path, jobs: int, target: SparkTarget | None) -> Iterator[tupl
 
 @contextlib.contextmanager
 def told(keep: bool = True) -> Iterator[Callable[[Progress, SimRun | None], None]]:
-    """Report the progress: on a terminal in one line that changes every second, elsewhere in a line now and then.
-
-    A failed run is reported at once, with the command that repeats that run alone.
-    """
+    """Report the progress, and a failed run at once, with the command that repeats that run alone."""
     teller = _Teller(sys.stderr.isatty())
     try:
         yield teller.tell
@@ -166,7 +160,7 @@ def run_one(changes: tuple[str, ...], seed: int, lake: Path | None) -> int:
         say(f"this may take {cost(setting):.0f} s")
     began = time.perf_counter()
     numbers = figures_for(Run(setting, seed), lake)
-    for name, unit, says in FIGURES:
+    for name, (unit, says) in FIGURES.items():
         if numbers[name] == numbers[name]:
             print(f"{name:20} {numbers[name]:14.4f} {unit:26} {says}")
     if numbers["unhealed"] > 0:
@@ -178,7 +172,6 @@ def run_one(changes: tuple[str, ...], seed: int, lake: Path | None) -> int:
 
 
 def _take_journals(lake: Path) -> None:
-    """Take the journals that engine runs wrote into the lake, where an audit finds them."""
     from sdschat.experiment.runs import JOURNALS
 
     files = sorted((lake / JOURNALS).glob("sim-*.jsonl"))

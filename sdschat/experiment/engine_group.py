@@ -1,6 +1,6 @@
 """A group of production engines, packet by packet, without invariants. One core steps all participants.
 
-Time and loss are as in `sdschat.sim`: the loss of a packet follows from the seed, the packet and its receiver.
+As in `sdschat.sim`, the loss of a packet follows from the seed, the packet and its receiver.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The record of a run, the same for the engine and the model, and its figures.
-
-A figure that does not apply (time to notice if nothing was missed) is not a number.
-"""
+"""The record of a run, the same for the engine and the model, and its figures; one that does not apply is NaN."""
 
 from __future__ import annotations
 
@@ -56,36 +53,35 @@ Numbers = npt.NDArray[np.float64]
 
 
 class Figure(NamedTuple):
-    name: str
     unit: str
     says: str
 
 
-FIGURES: Final = (
-    Figure("missed", "share", "first sendings that were lost on the way to a participant"),
-    Figure("noticed_p50", "s", "until half of the misses were noticed"),
-    Figure("noticed_p90", "s", "until 90 % of the misses were noticed"),
-    Figure("noticed_in_3", "share", "misses noticed within three message intervals"),
-    Figure("healed_p50", "s", "until half of the misses were made good"),
-    Figure("healed_p90", "s", "until 90 % of the misses were made good"),
-    Figure("consistent_in_6", "share", "messages shown to a participant within six message intervals"),
-    Figure("complete", "s", "until everybody was shown a message"),
-    Figure("unhealed", "share", "misses that were not made good while the group was watched"),
-    Figure("requests", "a message", "repair requests sent"),
-    Figure("answers", "a message", "repair responses sent"),
-    Figure("pushes", "a message", "sent again because a filter lacked it"),
-    Figure("resends", "a message", "sent again by its author, because it was not acknowledged"),
-    Figure("duplicates", "a message and participant", "duplicate receptions, of a message that was there"),
-    Figure("duplicates_per_loss", "a miss", "duplicate receptions for each miss"),
-    Figure("syncs", "a participant and minute", "sync messages sent"),
-    Figure("possibly_acked", "s", "until the author knew of one that may have it"),
-    Figure("acked", "s", "until the author knew of one that has it"),
-    Figure("message_bytes", "bytes", "of a packet with a message"),
-    Figure("sync_bytes", "bytes", "of a packet that syncs"),
-    Figure("copy_bytes", "bytes a message", "sent again, by all"),
-    Figure("sync_share", "share", "of all bytes that were sync messages"),
-)
-NAMES: Final = tuple(figure.name for figure in FIGURES)
+FIGURES: Final = {
+    "missed": Figure("share", "first sendings that were lost on the way to a participant"),
+    "noticed_p50": Figure("s", "until half of the misses were noticed"),
+    "noticed_p90": Figure("s", "until 90 % of the misses were noticed"),
+    "noticed_in_3": Figure("share", "misses noticed within three message intervals"),
+    "healed_p50": Figure("s", "until half of the misses were made good"),
+    "healed_p90": Figure("s", "until 90 % of the misses were made good"),
+    "consistent_in_6": Figure("share", "messages shown to a participant within six message intervals"),
+    "complete": Figure("s", "until everybody was shown a message"),
+    "unhealed": Figure("share", "misses that were not made good while the group was watched"),
+    "requests": Figure("a message", "repair requests sent"),
+    "answers": Figure("a message", "repair responses sent"),
+    "pushes": Figure("a message", "sent again because a filter lacked it"),
+    "resends": Figure("a message", "sent again by its author, because it was not acknowledged"),
+    "duplicates": Figure("a message and participant", "duplicate receptions, of a message that was there"),
+    "duplicates_per_loss": Figure("a miss", "duplicate receptions for each miss"),
+    "syncs": Figure("a participant and minute", "sync messages sent"),
+    "possibly_acked": Figure("s", "until the author knew of one that may have it"),
+    "acked": Figure("s", "until the author knew of one that has it"),
+    "message_bytes": Figure("bytes", "of a packet with a message"),
+    "sync_bytes": Figure("bytes", "of a packet that syncs"),
+    "copy_bytes": Figure("bytes a message", "sent again, by all"),
+    "sync_share": Figure("share", "of all bytes that were sync messages"),
+}
+NAMES: Final = tuple(FIGURES)
 
 
 def figures_of(record: Record) -> dict[str, float]:

@@ -79,7 +79,6 @@ def do_run(run: Run, journal: Path | None = None) -> SimRun:
 
 
 def figures_for(run: Run, journal: Path | None = None) -> dict[str, float]:
-    """Do a run and return its figures. Raises every error of the run."""
     from sdschat.experiment.figures import figures_of
 
     if run.setting.by == "model":
@@ -107,7 +106,6 @@ def write_journal(rows: list[JournalRow], run_id: str, folder: Path) -> None:
 
 
 def command_of(changed: Mapping[str, Any], seed: int) -> str:
-    """Return the command that does the run of this setting alone."""
     pairs = [f"{name}={json.dumps(value)}" for name, value in changed.items()] or ["by=model"]
     options = [part for pair in pairs for part in ("--with", pair)]
     return shlex.join(["sdschat", "simulate", *options, "--seed", str(seed)])

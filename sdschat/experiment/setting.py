@@ -59,7 +59,6 @@ class GroupSetting:
         return self.groups or response_groups(self.participants)
 
     def config(self) -> Config:
-        """Return the configuration of the production engine."""
         return Config(
             causal_history=self.causal_history,
             t_min=self.t_min,
@@ -75,12 +74,10 @@ class GroupSetting:
         return self.warm_up + self.interval * message
 
     def in_words(self) -> str:
-        """Return the size, the loss and anti-entropy, as headings of a page say them."""
         with_it = "with" if self.push else "without"
         return f"{self.participants:,} participants, {self.loss:.0%} loss, {with_it} anti-entropy"
 
     def key(self) -> str:
-        """Return a name shared by all runs of this setting."""
         text = json.dumps(dataclasses.asdict(self), sort_keys=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -1,8 +1,7 @@
 """A comparison of the model with the production engine. Where they differ the model is wrong.
 
-For each setting both run over their own seeds. For every figure the interval of the difference of the two means is
-computed. The interval is wide enough that a correct model passes all comparisons of all settings together with a
-probability of 99 %. A figure that hardly varies between seeds also passes within half a per cent: times are quantised.
+Both run over their own seeds. The intervals are so wide that a correct model passes all comparisons together with a
+probability of 99 %. A figure that hardly varies also passes within half a per cent: times are quantised.
 """
 
 from __future__ import annotations
@@ -94,7 +93,6 @@ def cases(participants: Sequence[int], seeds: int | None = None, base: GroupSett
 
 
 def usual(count: int) -> GroupSetting:
-    """Return the default setting of a comparison."""
     return GroupSetting(loss=0.1, tail=60_000 if count >= LARGE else 120_000)
 
 

@@ -15,7 +15,7 @@ from sdschat.audit.report.tables import table
 from sdschat.audit.verdict import counted
 from sdschat.experiment.figures import FIGURES
 from sdschat.experiment.grid.compare import CHANCE, QUANTUM, Case, Compared, could_have_found, verdict_on
-from sdschat.experiment.grid.page import ABOUT, COLOURS, TOP
+from sdschat.experiment.grid.page import COLOURS, TOP
 
 _EDGE: Final = 0.5  # a difference of more than half is drawn at the edge
 
@@ -33,7 +33,7 @@ def _forest(found: Sequence[Compared], push: bool) -> Picture | None:
     if not rows:
         return None
     sizes = [f"{size:,} participants" for size in sorted({item.setting.participants for item in found})]
-    names = [figure.name for figure in FIGURES if any(row["figure"] == figure.name for row in rows)]
+    names = [name for name in FIGURES if any(row["figure"] == name for row in rows)]
     base = alt.Chart(data(rows)).encode(
         y=alt.Y("figure:N", sort=names, title=None),
         yOffset=alt.YOffset("size:N", sort=sizes),
@@ -104,7 +104,7 @@ def _seeds_of(case: Case) -> str:
 def _compared_table(found: Sequence[Compared]) -> str:
     rows = []
     for item in found:
-        (one, other, margin), figure = item.found, ABOUT[item.figure]
+        (one, other, margin), figure = item.found, FIGURES[item.figure]
         share = f"{margin / abs(one):.1%}" if one else ""
         about = f"{figure.says} ({figure.unit})"
         rows.append([item.figure, about, f"{one:.4g}", f"{other:.4g}", f"\u00b1{margin:.2g}", share])

@@ -1,7 +1,4 @@
-"""A grid: the settings to simulate, the number of seeds, and the figures to draw; and grid files.
-
-Grid files are TOML, like the shipped ones in `files/`. An error names the file and the place in it.
-"""
+"""A grid: the settings to simulate, the number of seeds, and the figures to draw; and grid files, in TOML."""
 
 from __future__ import annotations
 
@@ -54,7 +51,6 @@ class Run:
 
 
 def runs_of(grid: Grid) -> list[Run]:
-    """Return the runs of a grid, every run once."""
     count = sum(len(sweep.settings) * sweep.seeds for sweep in grid.sweeps)
     if count > MOST_RUNS:
         raise PipelineProblem(
@@ -96,10 +92,7 @@ def find_grid(name: str) -> Path:
 
 
 def read_grid(path: Path, seeds: int | None = None) -> Grid:
-    """Read a grid file. `seeds` replaces the number of seeds that the file gives for each setting.
-
-    Raises PipelineProblem, in words that name the file and its error.
-    """
+    """Read a grid file; `seeds` replaces its number of seeds. Raises PipelineProblem, which names file and error."""
     try:
         return _grid(path, tomllib.loads(path.read_text(encoding="utf-8")), seeds)
     except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
@@ -113,7 +106,9 @@ def _unusable(path: Path, what: str) -> PipelineProblem:
 
 
 def _grid(path: Path, data: Mapping[str, Any], seeds: int | None) -> Grid:
-    _check_names(data, _OF_GRID, "at the top there may be")
+    for key in data:
+        if key not in _OF_GRID:
+            raise wrong(f"{key!r} is not known; at the top there may be {', '.join(_OF_GRID)}")
     base, sweeps = data.get("base", {}), data.get("sweep", [])
     if not isinstance(base, dict):
         raise wrong("base is no table; write [base], and settings below it")
@@ -180,7 +175,6 @@ def _text(data: Mapping[str, Any], key: str, usual: str) -> str:
 
 
 def _texts(data: Mapping[str, Any], key: str) -> list[str]:
-    """Return the texts under this key: one text, or a list of them."""
     value = data.get(key, [])
     found = value if isinstance(value, list) else [value]
     if not all(isinstance(one, str) for one in found):
@@ -192,9 +186,3 @@ def _known(name: object, there_are: Iterable[str], key: str, kind: str) -> str:
     if not isinstance(name, str) or name not in there_are:
         raise wrong(f"{key} names {name!r}, which is no {kind}{instead_of(str(name), there_are)}")
     return name
-
-
-def _check_names(data: Mapping[str, Any], allowed: tuple[str, ...], says: str) -> None:
-    for key in data:
-        if key not in allowed:
-            raise wrong(f"{key!r} is not known; {says} {', '.join(allowed)}")

@@ -20,7 +20,6 @@ from sdschat.experiment.grid.gridfile import Grid, Sweep
 from sdschat.experiment.grid.summary import Point, in_common, is_time, points_of, spoken
 from sdschat.experiment.runs import SimRun
 
-ABOUT: Final = {figure.name: figure for figure in FIGURES}
 _LOG_AXES: Final = ("participants", "groups", "t_min", "t_max")
 _LOG_FIGURES: Final = ("copy_bytes", "answers", "requests", "duplicates_per_loss", "sync_bytes", "message_bytes")
 _MUCH: Final = 20  # values that differ by more are drawn on a logarithmic axis
@@ -53,7 +52,7 @@ def sweep_picture(sweep: Sweep, points: Sequence[Point], name: str) -> Picture |
             base.mark_rule(xOffset=aside).encode(y=alt.Y("low:Q"), y2="high:Q"),
             base.mark_circle(xOffset=aside, opacity=1, size=30).encode(y=y, tooltip=tips),
         ]
-    title = alt.Title(name, subtitle=ABOUT[name].says, anchor="start")
+    title = alt.Title(name, subtitle=FIGURES[name].says, anchor="start")
     return alt.layer(*parts).properties(width=400, height=220, title=title)
 
 
@@ -80,7 +79,7 @@ def _up(name: str, rows: Sequence[dict[str, Any]]) -> alt.Y:
     positive = [value for value in values if value > 0]
     log = name in _LOG_FIGURES and bool(positive) and max(positive) > _MUCH * min(positive)
     axis = alt.Axis(labelExpr=_NUMBER, values=_marks(values)) if log else alt.Axis(labelExpr=_NUMBER)
-    return alt.Y("y:Q", title=ABOUT[name].unit, scale=_scale(values, log=log, zero=True), axis=axis)
+    return alt.Y("y:Q", title=FIGURES[name].unit, scale=_scale(values, log=log, zero=True), axis=axis)
 
 
 def _marks(values: Sequence[float]) -> list[float]:
@@ -100,7 +99,6 @@ def _scale(values: Sequence[float], *, log: bool, zero: bool) -> alt.Scale:
 
 
 def write_page(grid: Grid, runs: Sequence[SimRun], folder: Path) -> list[Path]:
-    """Write the page, and a picture for each figure of each sweep. Return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
     body = [f"<h1>{escape(grid.title)}</h1>", f'<p class="note">{_provenance(runs)}</p>']
     written: list[Path] = []
@@ -126,7 +124,6 @@ def write_page(grid: Grid, runs: Sequence[SimRun], folder: Path) -> list[Path]:
 
 
 def _plain(name: str) -> str:
-    """Return the name in a form that can be a part of a file name."""
     return re.sub(r"[^\w.-]+", "-", name)
 
 

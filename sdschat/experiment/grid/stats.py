@@ -1,7 +1,4 @@
-"""Estimates with their uncertainty.
-
-Seeds are independent. No distribution of the figures is assumed, except for the mean, which has Student's interval.
-"""
+"""Estimates with their uncertainty. Seeds are independent; only means are given a distribution, Student's."""
 
 from __future__ import annotations
 
@@ -18,11 +15,8 @@ _STEPS = 500_001
 
 
 class Estimate(NamedTuple):
-    """An estimate from several seeds.
-
-    From six seeds on, `low` and `high` bound the median with at least the probability `LEVEL`; with fewer seeds they
-    are the least and the greatest value.
-    """
+    """An estimate from several seeds. From six on, `low` and `high` bound the median with a probability of at least
+    `LEVEL`; with fewer they are the least and the greatest value."""
 
     n: int
     median: float
@@ -31,7 +25,6 @@ class Estimate(NamedTuple):
 
 
 def estimate(values: Sequence[float]) -> Estimate | None:
-    """Return the estimate, or None if there is no value at all."""
     known = sorted(value for value in values if not math.isnan(value))
     if not known:
         return None
@@ -75,9 +68,8 @@ class Difference(NamedTuple):
 def difference(one: Sequence[float], other: Sequence[float], chance: float) -> Difference | None:
     """Compare two samples by Student's interval.
 
-    For two samples of one distribution, the means differ by more than the margin with the probability `chance`.
-    Samples of one distribution also have the same variance, so the variance comes from both together. So one sample may
-    be small: even a single value can be compared with the variance of the other sample.
+    For two samples of one distribution, the means differ by more than the margin with the probability `chance`. The
+    variance comes from both together, so one sample may be small, even a single value.
     """
     a = [value for value in one if not math.isnan(value)]
     b = [value for value in other if not math.isnan(value)]

@@ -47,7 +47,6 @@ def in_common(sweep: Sweep) -> str:
 
 
 def is_time(sweep: Sweep) -> bool:
-    """True if the values on the axis are times, in milliseconds."""
     return sweep.axis in TIMES
 
 
@@ -71,7 +70,6 @@ def _of_setting(name: str, value: Any) -> str:
 
 
 def table_lines(grid: Grid, runs: Sequence[SimRun]) -> list[str]:
-    """Return the lines for a terminal: medians, and the interval of each."""
     said: list[str] = []
     for sweep in grid.sweeps:
         points = points_of(sweep, runs)
@@ -89,13 +87,10 @@ def table_lines(grid: Grid, runs: Sequence[SimRun]) -> list[str]:
 
 
 def _headed(name: str) -> str:
-    """Return the head of a column: a time has its unit, which the others have in their names."""
-    unit = next(figure.unit for figure in FIGURES if figure.name == name)
-    return f"{name} ({unit})" if unit == "s" else name
+    return f"{name} (s)" if FIGURES[name].unit == "s" else name
 
 
 def spoken(found: Estimate | None) -> str:
-    """Return the median and its interval; empty without values."""
     return f"{short(found.median)} ({short(found.low)} to {short(found.high)})" if found else ""
 
 

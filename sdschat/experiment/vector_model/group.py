@@ -1,7 +1,4 @@
-"""A group as arrays over its participants: the counterpart of `ChannelState` for all of them.
-
-Random numbers are drawn once per participant and step, and only for the participants that are asked for.
-"""
+"""A group as arrays over its participants: the counterpart of `ChannelState` for all of them."""
 
 from __future__ import annotations
 
@@ -14,20 +11,16 @@ import numpy.typing as npt
 
 from sdschat.experiment.figures import Record
 from sdschat.experiment.setting import GroupSetting
-from sdschat.experiment.vector_model.rules import NEVER, ModelRules, rules_for
+from sdschat.experiment.vector_model.rules import NEVER, RULES
 from sdschat.experiment.vector_model.timer_wheel import NOBODY, Indices, Wheel
-from sdschat.sds.config import Config
-from sdschat.sds.limits import MAX_PEERS
 from sdschat.sds.steps.timing import KNOWN_IN_SMALL, SMALL_GROUP, SPOKEN
 
 Draws = npt.NDArray[np.float32]
 
 
 class StepDraws:
-    """One number from 0 to 1 per participant and step, drawn only for the participants that are asked for.
-
-    It is a hash of the participant and of a number that is drawn for the step: nothing has to be remembered.
-    """
+    """One number from 0 to 1 per participant and step, drawn only for those that are asked for: a hash of the
+    participant and of a number that is drawn for the step."""
 
     __slots__ = ("_step",)
 
@@ -70,9 +63,9 @@ class Group:
 
     def __init__(self, setting: GroupSetting, seed: int) -> None:
         self.setting = setting
-        self.rules: ModelRules = rules_for(setting)
+        self.rules = RULES[setting.rules]
         config = setting.config()
-        self.config: Config = replace(config, push_enabled=config.push_enabled and self.rules.pushes)
+        self.config = replace(config, push_enabled=config.push_enabled and self.rules.pushes)
         self.random = np.random.Generator(np.random.SFC64(seed))
         self.record = Record(setting, seed)
         self.now = 0
@@ -166,12 +159,10 @@ class Group:
         return found
 
     def here(self, who: Any = slice(None)) -> Flags:
-        """Return True for each of these participants (all by default) that has joined."""
         there: Flags = self.boot[who] <= self.now
         return there
 
     def lacking(self, messages: int) -> Indices:
-        """Return the participants that do not show all of the first messages."""
         if messages in self._arrived:
             self._arrived.remove(messages)
             who, all_of = self._lacking[messages], np.uint16((1 << messages) - 1)
@@ -195,7 +186,6 @@ class Group:
         self._arrived.update(range(self.sent + 1))
 
     def sending(self, author: int) -> int:
-        """Count the next message of the group, and return its number."""
         self.authors.append(author)
         self.sent_mask |= 1 << self.sent
         self.sent += 1
@@ -211,9 +201,6 @@ class Group:
             return np.zeros(len(who), dtype=np.bool_)
         recent: Flags = self.record.held[message][who] > self.since(message) - self.config.push_grace
         return recent
-
-    def active_peers(self, who: Indices) -> Array | int:
-        return MAX_PEERS if self.heard is None else self.peers[who]
 
     # Timers of sync messages (as `sdschat.sds.steps.timing`).
 

@@ -65,7 +65,6 @@ class Step:
         return found
 
     def senders(self, which: Callable[[PacketGroup], object]) -> Indices:
-        """Return the senders of all packets for which `which` is true."""
         found = [senders for packet, senders in self.sent.items() if which(packet)]
         return np.concatenate(found) if found else NOBODY
 
@@ -73,18 +72,16 @@ class Step:
 class Ears:
     """The receivers of a step's packets. One draw each: who hears a rarer packet also hears a more common one.
 
-    With a single packet in a step, which is the usual case in small groups, that is exact. In large groups it is drawn
-    only for the participants that are asked for.
+    With a single packet in a step that is exact. In large groups it is drawn only for those that are asked for.
     """
 
-    __slots__ = ("_drawn", "_everyone", "_group", "_loss", "loss")
+    __slots__ = ("_drawn", "_everyone", "_group", "_loss")
 
     def __init__(self, group: Group) -> None:
         self._group = group
         self._everyone: Draws | None = None
         self._drawn = StepDraws(group.random)
-        self.loss = group.setting.loss
-        self._loss = np.float32(self.loss)
+        self._loss = np.float32(group.setting.loss)
         if group.heard is not None:
             self._of_everyone()
 
@@ -111,7 +108,7 @@ class Ears:
 
     def any_counted(self, counts: Array, who: Indices) -> Flags:
         """Do what `any_of` does, but only for these participants, each with its own number of packets."""
-        lost = _all_lost(self.loss)[np.minimum(counts, _COUNTED)]
+        lost = _all_lost(self._group.setting.loss)[np.minimum(counts, _COUNTED)]
         heard: Flags = (self._of(who) >= lost) & self._group.here(who) & (counts > 0)
         return heard
 
@@ -138,7 +135,6 @@ def _places(who: Indices, some: Indices) -> Indices:
 
 @lru_cache(maxsize=16)
 def _all_lost(loss: float) -> npt.NDArray[np.float32]:
-    """Return the probability that all of 0, 1, 2, … packets are lost."""
     return np.float32(loss) ** np.arange(_COUNTED + 1, dtype=np.float32)
 
 

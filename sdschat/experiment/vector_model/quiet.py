@@ -65,7 +65,6 @@ def _quiet(g: Group) -> bool:
 
 
 def _send_owed(g: Group, first: Times, end: int) -> int:
-    """Send the filters of ranges that are owed. Return how many."""
     who = np.flatnonzero((g.wanted_high >= 0) & (first < end))
     for high, count in zip(*np.unique(g.wanted_high[who], return_counts=True), strict=True):
         shown, whole = g.sent_mask, (2 << int(high)) - 1

@@ -1,7 +1,4 @@
-"""Anti-entropy (like `review_lacks`, `review_range` and the pushes of the engine).
-
-Filters and ranges are evidence of missing messages; messages that a filter lacks are sent again.
-"""
+"""Anti-entropy, like `review_lacks`, `review_range` and the pushes of the engine."""
 
 from __future__ import annotations
 
@@ -13,18 +10,19 @@ from sdschat.experiment.vector_model.group import Array, Group
 from sdschat.experiment.vector_model.packets import Ears, PacketGroup, Step
 from sdschat.experiment.vector_model.rules import NEVER
 from sdschat.experiment.vector_model.timer_wheel import NOBODY, Indices
+from sdschat.sds.limits import MAX_PEERS
 from sdschat.sds.steps.anti_entropy import AUTHOR_FIRST, CROWD
 
 
 def want_push(g: Group, message: int, who: Indices) -> None:
-    """Plan a push of a message that a received filter lacks, after a random delay; the author's is the shortest at
-    first."""
+    """Plan a push of a message that a filter lacks, after a random delay; the author's is the shortest at first."""
     who = who[(g.push_due[message][who] == NEVER) & (g.now >= g.not_before[message][who])]
     if not len(who):
         return
     first, spread = g.now + g.config.push_delay_min, g.config.push_delay_max - g.config.push_delay_min
     drawn = g.random.random(len(who), dtype=np.float32)
-    drawn *= spread + spread * g.active_peers(who) // CROWD + np.float32(1)
+    peers = MAX_PEERS if g.heard is None else g.peers[who]
+    drawn *= spread + spread * peers // CROWD + np.float32(1)
     due = first + drawn.astype(np.int32)
     due[(who == g.authors[message]) & (g.pushes[message][who] < AUTHOR_FIRST)] = first
     g.push_due[message][who] = due
@@ -33,7 +31,6 @@ def want_push(g: Group, message: int, who: Indices) -> None:
 
 
 def _look_at(g: Group, message: int, due: int) -> None:
-    """Look at the planned pushes of a message when one is due."""
     if due < g.push_next[message]:
         g.push_next[message] = due
         g.wheel.put(due, "push", message, NOBODY)
@@ -144,10 +141,8 @@ def review_filters(g: Group, live: Step, ears: Ears) -> None:
 
 
 def review_old_filter(g: Group, number: int, new: Indices) -> None:
-    """Review the filter in a late message. It is as old as the message.
-
-    A participant that has heard nothing of the author since then cannot know that, and plans pushes for it.
-    """
+    """Review the filter in a late message, which is as old as the message. A participant that has heard nothing of the
+    author since then cannot know that, and plans pushes for it."""
     author = g.authors[number]
     who = new[~g.author_heard[number][new]]
     claimed = g.filters[number]
@@ -166,11 +161,8 @@ def _push_to_each(g: Group, number: int, who: Indices, senders: Indices, ears: E
 
 
 def review_ranges(g: Group, live: Step, ears: Ears) -> None:
-    """Review fingerprints and filters of ranges.
-
-    A participant that joined after a sender is not complete in the sender's range, and does not compare. So the number
-    of senders that joined no earlier than the participant matters.
-    """
+    """Review fingerprints and filters of ranges. A participant that joined after a sender is not complete in the range
+    of the sender, and does not compare."""
     alike: dict[tuple[int, int, bool], list[PacketGroup]] = defaultdict(list)
     for packet in live.sent:
         if packet.range_high >= 0:

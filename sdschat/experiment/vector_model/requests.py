@@ -30,7 +30,6 @@ def notice(g: Group, who: Indices, messages: npt.NDArray[np.uint16]) -> None:
 
 
 def arm(g: Group, message: int, who: Indices, since: Array) -> None:
-    """Determine T_req of these participants for a message."""
     spread = g.t_max - g.config.t_min
     due = since + g.pair_hash[message].bits(who) % spread + g.config.t_min
     g.t_req[message][who] = np.minimum(due, NEVER - 1)
@@ -140,7 +139,6 @@ def determine_t_resp(g: Group, message: int, who: Indices) -> Array:
 
 
 def in_response_group(g: Group, message: int, who: Indices) -> Flags:
-    """Determine the response group: True for participants in the group of the message's author."""
     if g.groups == 1:
         return np.ones(len(who), dtype=np.bool_)
     author = np.array([g.authors[message]])
@@ -150,7 +148,6 @@ def in_response_group(g: Group, message: int, who: Indices) -> Flags:
 
 
 def due_answers(g: Group, message: int, who: Indices) -> Indices:
-    """Return the participants that respond now."""
     due = g.answer_due[message][who]
     who = who[(due <= g.now) & (due > g.now - g.wheel.step)]
     settle(g, message, who)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from sdschat.experiment.setting import GroupSetting
-
 NEVER: Final = 1 << 30  # milliseconds; longer than any run, and it fits into four bytes
 
 
@@ -30,7 +28,7 @@ class ModelRules:
 
 
 _LITERAL: Final = ModelRules(pushes=False, confirms=False, again=False, ranges=False, widens=False, rests=False)
-_RULES: Final = {
+RULES: Final = {
     "sdschat": ModelRules(),
     "literal": _LITERAL,
     "nim": replace(
@@ -47,7 +45,3 @@ _RULES: Final = {
     ),
     "js": replace(_LITERAL, tick=10_000, causal=12, t_max=120_000, wide_filter=True),
 }
-
-
-def rules_for(setting: GroupSetting) -> ModelRules:
-    return _RULES[setting.rules]

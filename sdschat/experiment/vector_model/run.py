@@ -35,7 +35,9 @@ from sdschat.experiment.vector_model.sending import arm_resend, resend, send_cop
 
 def hear(g: Group, step: Step) -> None:
     """Process the packets of one step, in this order: contents, names, repair requests, filters and ranges."""
-    review_evidence(g, step)
+    for number in range(g.sent):
+        if not g.acked[number]:
+            _review_evidence(g, step, number)
     if _tells_nothing(g, step):
         return
     ears = Ears(g)
@@ -65,11 +67,7 @@ def hear(g: Group, step: Step) -> None:
 
 
 def _tells_nothing(g: Group, step: Step) -> bool:
-    """True if no timer changes and nobody learns anything.
-
-    That holds in a busy group for sync messages without repair requests, if all participants have all messages, or,
-    without anti-entropy, know at least what they lack.
-    """
+    """True if no timer changes and nobody learns anything, as by most sync messages of a busy group."""
     if not g.busy or any(packet.kind != "sync" or packet.requested for packet in step.sent):
         return False
     if g.config.push_enabled:
@@ -125,10 +123,7 @@ def _hear_content(g: Group, step: Step, ears: Ears, number: int, heard_anything:
 
 
 def _count_duplicates(g: Group, number: int, senders: Array, had: Flags, ears: Ears) -> None:
-    """Count the copies received by participants that had the message.
-
-    For one packet in a group of moderate size that is exact; else it is drawn.
-    """
+    """Count the copies received by participants that had the message: exactly for one packet, else by a draw."""
     if len(senders) == 1 and g.heard is not None:
         g.record.duplicates[number] += int(np.count_nonzero(had & ears.any_of(senders)))
         return
@@ -178,13 +173,7 @@ def hear_requests(g: Group, live: Step, ears: Ears) -> None:
         consider(g, number, np.flatnonzero(heard & has))
 
 
-def review_evidence(g: Group, step: Step) -> None:
-    for number in range(g.sent):
-        if not g.acked[number]:
-            _review(g, step, number)
-
-
-def _review(g: Group, step: Step, number: int) -> None:
+def _review_evidence(g: Group, step: Step, number: int) -> None:
     author = g.authors[number]
     mentions, filters = 0, 0
     for packet, senders in step.sent.items():

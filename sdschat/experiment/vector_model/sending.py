@@ -104,11 +104,8 @@ def _parted(key: int) -> list[int]:
 
 
 def _ranges(g: Group, who: Indices, shown: npt.NDArray[np.uint16]) -> tuple[Array, Array, Array]:
-    """Return the ranges of sync messages, like `sdschat.sds.steps.ranges`.
-
-    That is the filter of a range if it is due to be sent, else the fingerprint of the newest range that is not still on
-    its way to others.
-    """
+    """Return the ranges of sync messages, like `sdschat.sds.steps.ranges`: the filter of a range if it is due, else the
+    fingerprint of the newest range that is not still on its way to others."""
     high = np.full(len(who), -1)
     wanted = g.wanted_high[who]
     owed = wanted >= 0
@@ -146,7 +143,6 @@ def note_sent(g: Group, packet: PacketGroup, count: int) -> None:
 
 
 def wake(g: Group, step: Step) -> None:
-    """Send the sync messages that are due now."""
     if g.look_at <= g.now:
         send_syncs(g, step, g.due_syncs())
         g.watch_all()

@@ -46,7 +46,6 @@ class Wheel:
         self._put(-(-at // self.step), (what, message, content))
 
     def put_each(self, times: npt.NDArray[Any], what: str, message: int, who: Indices) -> None:
-        """Add one item for each participant, each with its own time."""
         for slot, part in parts(-(-times // self.step)):
             self._put(slot, (what, message, who[part]))
 
