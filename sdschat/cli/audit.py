@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from sdschat.identity.private.roster import Roster
 
     ByChannel = Mapping[Channel, Figures]
-
-_ALL_EQUAL: Final = "all checkpoints are prefixes of one another, all committees are equal"
 
 
 @click.command("audit")
@@ -96,7 +94,7 @@ def command(
 
     rules, now = DEFAULT._replace(settle=milliseconds(settle)), time.time_ns() // 1_000_000
     paths = _each_once(databases(sources))
-    drawn = page is not None and _can_draw()
+    drawn = page is not None and all(find_spec(name) is not None for name in ("altair", "vl_convert"))
     with no_collection():
         excused = partial(_excused, paths)
         found, silver = compare(paths, now, rules, excused, by_row=drawn or counted)  # figures follow from the rows
@@ -190,15 +188,14 @@ def _without(found: Audit, members: set[str]) -> Audit:
     )
 
 
-def _can_draw() -> bool:
-    return all(find_spec(name) is not None for name in ("altair", "vl_convert"))
-
-
 def _print_object(found: Comparison, members: list[MembersAudit], asked: Silver | None) -> None:
     import json
 
     report = as_object(found.audit, found.quarantine) | {"unsearchable": [str(path) for path in found.unsearchable]}
-    report["members"] = _members_object(members)
+    report["members"] = [
+        one._asdict() | {"agreed": not one.findings, "findings": [row._asdict() for row in one.findings]}
+        for one in members
+    ]
     report["agreed"] = found.audit.agreed and not any(one.findings for one in members)
     if members:
         said = [str(report["verdict"])] if found.audit.channels else []
@@ -238,13 +235,6 @@ def _written(page: Path, found: Comparison, silver: Silver, rules: Rules) -> boo
     return True
 
 
-def _members_object(found: list[MembersAudit]) -> list[dict[str, Any]]:
-    return [
-        one._asdict() | {"agreed": not one.findings, "findings": [row._asdict() for row in one.findings]}
-        for one in found
-    ]
-
-
 def _members_lines(found: list[MembersAudit], most: int | None) -> Iterator[str]:
     """Describe the verdict on each members' channel: a sentence, then at most `most` faults of each node."""
     for one in found:
@@ -262,20 +252,16 @@ def _members_lines(found: list[MembersAudit], most: int | None) -> Iterator[str]
 
 
 def _members_sentence(one: MembersAudit) -> str:
-    return f"{safe(one.channel)}: {_members_words(one)}."
-
-
-def _members_words(one: MembersAudit) -> str:
     operations = counted(one.highest, "operation")
     between = operations if one.lowest == one.highest else f"{one.lowest:,} to {operations}"
-    what = f"a members' channel, {counted(len(one.nodes), 'node')}, {between} settled"
+    what = f"{safe(one.channel)}: a members' channel, {counted(len(one.nodes), 'node')}, {between} settled"
     gone = f"nothing is left of {counted(one.deleted, 'deleted post')}"
     if one.findings:
         faults = "fault was found" if len(one.findings) == 1 else "faults were found"
-        return f"{what}; the nodes do not agree: {len(one.findings)} {faults}"
+        return f"{what}; the nodes do not agree: {len(one.findings)} {faults}."
     if len(one.nodes) < 2:
-        return f"{what}; there is nobody to compare with; {gone}"
-    return f"{what}; {_ALL_EQUAL}, and {gone}"
+        return f"{what}; there is nobody to compare with; {gone}."
+    return f"{what}; all checkpoints are prefixes of one another, all committees are equal, and {gone}."
 
 
 def _node_name(one: MembersAudit, node: str) -> str:
@@ -295,7 +281,6 @@ def _figures_of(audit: Audit, silver: Silver) -> ByChannel:
 
 
 def _figures_object(by_channel: ByChannel) -> dict[str, list[dict[str, Any]]]:
-    """Return the figures as one JSON object. Its names are stable: those of `figures.sql`."""
     every = list(by_channel.values())
     return {
         name: [row._asdict() for each in every for row in getattr(each, name)]
@@ -304,7 +289,6 @@ def _figures_object(by_channel: ByChannel) -> dict[str, list[dict[str, Any]]]:
 
 
 def _figures_lines(by_channel: ByChannel) -> Iterator[str]:
-    """Describe the figures of each channel."""
     from sdschat.audit.report.tables import everybody_note, truth_note, unproven_note, wire_note
 
     for (_, channel), found in by_channel.items():

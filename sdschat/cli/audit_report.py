@@ -1,7 +1,4 @@
-"""The result of an audit, for people and as JSON: the same for a few databases and for a lake.
-
-Also the options that select a part of a verdict.
-"""
+"""The result of an audit, of a few databases or of a lake, for people and as JSON; options for a part of it."""
 
 from __future__ import annotations
 
@@ -74,7 +71,6 @@ def lines(found: Audit, most: int | None) -> Iterator[str]:
 
 
 def naming(nodes: Iterable[AuditNode]) -> Named:
-    """Return a function from participant ids to names that a terminal can show."""
     name = names_of(nodes)
     return lambda participant: safe(name(participant))
 

@@ -83,7 +83,6 @@ def command(
 
 
 def judge(there: LakeEngine, rules: Rules) -> None:
-    """Run all stages between ingest and the verdict."""
     from sdschat.lake.judge import audit, consolidate, refine
 
     with step("silver"):
@@ -95,7 +94,7 @@ def judge(there: LakeEngine, rules: Rules) -> None:
 
 
 def must_have(there: LakeEngine, part: ResultScope) -> None:
-    """Raise Problem if the campaign, or the channel in it, is not in the lake: before the work, not after it."""
+    """Raise CommandProblem if the campaign, or the channel in it, is not in the lake: before the work."""
     from sdschat.lake.judge import has, names_in
 
     of_run = part._replace(channel=None)

@@ -80,7 +80,6 @@ def command(lake: str, output: Path, engine: str, target: SparkTarget) -> None:
 
 
 def write_report(there: LakeEngine, lake: str, grain: int, output: Path) -> None:
-    """Write the page of the verdict in this lake, and of the figures that `measure` has just made."""
     from sdschat.audit.report.page import page
     from sdschat.lake.figures import report_data
 

@@ -7,7 +7,6 @@ import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import click
 
@@ -69,7 +68,9 @@ def command(
             raise
         if asked.made:
             say("stopped; the same command goes on")
-        _print(table(channels_now(tables)))
+        from rich.console import Console
+
+        Console().print(table(channels_now(tables)))
 
 
 def _must_fit(channels: Sequence[str], broker: str | None, once: bool) -> None:
@@ -81,12 +82,6 @@ def _must_fit(channels: Sequence[str], broker: str | None, once: bool) -> None:
         raise CommandProblem(
             "--broker says where --tap records. Name a channel with --tap, or leave it out.", WRONG_USE
         )
-
-
-def _print(table: Any) -> None:
-    from rich.console import Console
-
-    Console().print(table)
 
 
 @contextlib.contextmanager

@@ -27,10 +27,9 @@ _GRACE: Final = 10.0  # seconds to put the last packets into a segment
 
 @contextlib.contextmanager
 def recording(channels: Sequence[str], folder: Path, broker: str | None) -> Iterator[Callable[[], None]]:
-    """Run a tap meanwhile, in a process of its own, so that a busy Spark cannot delay the recording.
+    """Run a tap meanwhile, in a process of its own, so that a busy lake cannot delay the recording.
 
-    Options not given here come from the settings, the environment and the files they name. What is yielded raises
-    Problem once the tap has ended: it does so only if it cannot continue, and its last line says why.
+    What is yielded raises CommandProblem once the tap has ended: it could not go on, and its last line says why.
     """
     command = [sys.executable, "-m", "sdschat", "tap", *channels, "--to", str(folder)]
     command += ["--broker", broker] if broker else []
@@ -54,10 +53,7 @@ def recording(channels: Sequence[str], folder: Path, broker: str | None) -> Iter
 
 
 class EndRequest:
-    """A request to end, which a handler of signals may make at any moment.
-
-    An event could not be set there: its lock is held while somebody begins to wait for it.
-    """
+    """A request to end, for handlers of signals: an event's lock may be held when they are called."""
 
     def __init__(self) -> None:
         self.made = False
