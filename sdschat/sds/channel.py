@@ -71,6 +71,10 @@ class Channel:
         else:
             restore(s, snapshot)
 
+    def _begin(self, now: Now, *, unproven: bool = True) -> None:
+        """Begin a verb. `unproven`: nobody says in it, with a signature, what they have and name."""
+        self.state.now, self.state.unproven = now, unproven
+
     def receive(self, now: Now, packet: bytes, source: str = "live") -> None:
         """Take a packet. Whatever it is, this never raises: what is wrong with it becomes a `Rejected` event."""
         message = self.state.codec.decode(packet)
@@ -85,32 +89,31 @@ class Channel:
     ) -> None:
         """Do what `receive` does, for a packet that is decoded already. `unproven`: anybody may have written what it
         says its sender has; that is shown, and acknowledges nothing."""
-        self.state.now = now
-        self.state.unproven = unproven
+        self._begin(now, unproven=unproven)
         receive_message(self.state, message, packet, source)
 
     def receive_id(self, now: Now, message: Message) -> None:
         """Take a message that exceeds what is kept of its sender: into the log by its id alone. The contract is that of
         `steps/id_only.py`."""
-        self.state.now = now
+        self._begin(now)
         receive_id(self.state, message)
 
     def receive_told(
         self, now: Now, lamport: int, message_id: str, sender_id: str, *, of_any_age: bool = False
     ) -> None:
         """Take an id of which others have no more, and of which nothing can be checked; see `steps/id_only.py`."""
-        self.state.now = now
+        self._begin(now)
         receive_told(self.state, lamport, message_id, sender_id, of_any_age=of_any_age)
 
     def refuse_claim(self, now: Now, message: Message, reason: Reason, why: str) -> bool:
         """Refuse a message that nobody signed, in the name of somebody who signs, and keep its id; the contract is that
         of `steps/id_only.py`. True if the id is here now."""
-        self.state.now = now
+        self._begin(now)
         return refuse_claim(self.state, message, reason, why)
 
     def receive_body(self, now: Now, message: Message, raw: bytes, source: str) -> bool:
         """Take in the body of a message that the log has by its id alone; the contract is in `steps/bodies.py`."""
-        self.state.now = now
+        self._begin(now)
         return receive_body(self.state, message, raw, source)
 
     def forget_bodies(self, now: Now, ids: Iterable[str]) -> None:
@@ -118,16 +121,19 @@ class Channel:
         self.state.now = now
         forget_bodies(self.state, ids)
 
-    def receive_history(self, now: Now, message: Message, raw: bytes, source: str = "store") -> bool:
+    def receive_history(
+        self, now: Now, message: Message, raw: bytes, source: str = "store", *, unproven: bool = True
+    ) -> bool:
         """Take in an old message that was verified, from a Store or another's log; the contract is that of
-        `steps/history.py`. True where it is here now; where it is not, a `Rejected` event says why."""
-        self.state.now = now
+        `steps/history.py`. `unproven`: nobody signed it. True where it is here now; where it is not, a `Rejected` event
+        says why."""
+        self._begin(now, unproven=unproven)
         return receive_history(self.state, message, raw, source)
 
     def end_history(self, now: Now) -> None:
         """End catching up: everybody who could be asked for history has given what they have. What they gave waits for
         nothing that they did not give; the contract is in `steps/history.py`."""
-        self.state.now = now
+        self._begin(now)
         end_history(self.state)
 
     def heard_copy(self, now: Now, message_id: str) -> None:
@@ -153,8 +159,7 @@ class Channel:
     def equal_range(self, now: Now, sender_id: str, packet_id: str, ids: list[str], *, unproven: bool = False) -> None:
         """Note that a comparison beside the channel has shown that a participant has these own messages; or seems to
         have shown it, if anybody may have written its packets (`unproven`)."""
-        self.state.now = now
-        self.state.unproven = unproven
+        self._begin(now, unproven=unproven)
         review_equal_range(self.state, sender_id, packet_id, ids)
 
     def send(self, now: Now, content: bytes | Compose) -> Message:
@@ -210,10 +215,10 @@ class Channel:
             forget_old_answers(s)
             forget_old_pushes(s)
         if s.early and not s.unsaved:
-            s.unproven = False
             receive_early(s)
         mend_horizon(s)
         release_due(s)
+        s.unproven = True
         if s.online:  # none of these has anything to do without a transport, and time without it counts for none
             give_up(s)
             periodic_outgoing_buffer_sweep(s)
@@ -260,8 +265,7 @@ class Channel:
 
     def miss(self, now: Now, entry: HistoryEntry) -> None:
         """Ask for a message that its author is known to have sent, and that is not here, or is only by another one."""
-        self.state.now = now
-        self.state.unproven = False
+        self._begin(now, unproven=False)
         if self.state.holds(entry.message_id):
             doubt(self.state, entry.message_id)
         elif note_missing(self.state, entry, entry.sender_id or "", awaited=False):

@@ -27,7 +27,7 @@ from sdschat.sds.limits import (
     GAPS_PER_SENDER,
 )
 from sdschat.sds.timers import Deadlines
-from sdschat.sds.values import GapRow, IncomingRow, Message
+from sdschat.sds.values import UNPROVEN, GapRow, IncomingRow, Message
 
 
 @dataclass(slots=True, eq=False)
@@ -45,6 +45,8 @@ class BufferedMessage:
     generation: int = field(default=0, init=False)
     # Epoch milliseconds at which its date has come. 0: it waits for dependencies.
     release_at: int = field(default=0, init=False)
+    # False: it waits for its date, and nobody signed it, so what it names may never have been.
+    proven: bool = field(default=True, init=False)
     # Ids of dependencies that are not delivered. Empty only for a message that waits for its date.
     unmet: dict[str, None] = field(default_factory=dict, init=False)
     # Ids of dependencies that it no longer waits for.
@@ -58,7 +60,8 @@ class BufferedMessage:
 
     def row(self) -> IncomingRow:
         gap = tuple(self.gap)
-        return IncomingRow(self.message, self.raw, self.source, self.generation, self.received_at, self.release_at, gap)
+        generation = self.generation if self.proven else UNPROVEN
+        return IncomingRow(self.message, self.raw, self.source, generation, self.received_at, self.release_at, gap)
 
 
 @dataclass(slots=True, eq=False)

@@ -16,6 +16,7 @@ from sdschat.sds.steps.filters import choose_filter_format, restore_filter
 from sdschat.sds.steps.repair import ask_for_the_rest, forget_hint, note_missing
 from sdschat.sds.values import (
     FROM_STORE,
+    UNPROVEN,
     ChannelRow,
     Drop,
     HintRow,
@@ -151,7 +152,8 @@ def _restore_incoming(s: ChannelState, rows: tuple[IncomingRow, ...]) -> None:
     here = {row.message.message_id for row in rows}
     for row in rows:
         buffered = BufferedMessage(row.message, row.raw, row.source, row.received_at)
-        buffered.generation, buffered.release_at = row.generation, row.release_at
+        buffered.proven, buffered.release_at = row.generation != UNPROVEN, row.release_at
+        buffered.generation = row.generation if buffered.proven else 0
         buffered.gap = list(row.gap)
         for entry in () if row.release_at else row.message.causal_history:
             message_id = entry.message_id

@@ -228,7 +228,7 @@ class ChannelState:
     history: History
     # The moment of the call that is carried out.
     now: Now = field(default=Now(0, 0), init=False)
-    # True if the packet at hand is no proof of what its sender has, because nobody signed it.
+    # True if the packet at hand is no proof of what its sender has, because nobody signed it; and where there is none.
     unproven: bool = field(default=False, init=False)
     # True while the transport is up. Offline, nothing is sent and nothing is given up.
     online: bool = field(default=True, init=False)
@@ -283,8 +283,9 @@ class ChannelState:
     ephemeral_sent: int = field(default=0, init=False)
     # Rows of the log whose writes are in the next `Ready`, by message id.
     unsaved: dict[str, LogRow] = field(default_factory=dict, init=False)
-    # Messages that take the place of false ones once these are saved, with their bytes and the way by which they came.
-    early: dict[str, tuple[Message, bytes, str]] = field(default_factory=dict, init=False)
+    # Messages that take the place of false ones once these are saved, with their bytes, the way by which they came, and
+    # `unproven` as it was.
+    early: dict[str, tuple[Message, bytes, str, bool]] = field(default_factory=dict, init=False)
     # The row of this channel as it is on disk. None before the first one.
     saved_channel: ChannelRow | None = field(default=None, init=False)
     # The next `Ready`, in the order in which it came about.

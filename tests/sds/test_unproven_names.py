@@ -44,3 +44,41 @@ def test_one_signed_packet_that_names_it_is_enough(restarted: bool) -> None:
         group["a"].open(group.now)
     group.tick(QUIET.lost_after + 1000)
     assert group["a"].of(DependenciesLost) == [DependenciesLost(("nowhere",))]
+
+
+DATED_AHEAD = START + QUIET.max_skew + 60_000
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_what_an_unsigned_message_dated_ahead_names_is_never_called_lost_whoever_spoke_last(restarted: bool) -> None:
+    group = Group("a")
+    hear(group, forge("b", "m", DATED_AHEAD, "nowhere"), unproven=True)
+    hear(group, forge("c", "sync", START + 1, content=None), unproven=False)
+    if restarted:
+        group["a"].open(group.now)
+    group.tick(60_000 + QUIET.lost_after + 1000)
+    assert group["a"].log == ["m"]
+    assert not group["a"].of(DependenciesLost)
+    assert group["a"].channel.state.gaps["nowhere"].reason == "unproven"
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_what_a_signed_message_dated_ahead_names_is_called_lost_whoever_spoke_last(restarted: bool) -> None:
+    group = Group("a")
+    hear(group, forge("b", "m", DATED_AHEAD, "nowhere"), unproven=False)
+    hear(group, forge("c", "sync", START + 1, content=None), unproven=True)
+    if restarted:
+        group["a"].open(group.now)
+    group.tick(60_000 + QUIET.lost_after + 1000)
+    assert group["a"].of(DependenciesLost) == [DependenciesLost(("nowhere",))]
+
+
+@pytest.mark.parametrize("unproven", [False, True])
+def test_fetched_messages_dated_ahead_are_as_proven_as_they_came(unproven: bool) -> None:
+    group = Group("a")
+    message = forge("b", "m", DATED_AHEAD, "nowhere")
+    hear(group, forge("c", "sync", START + 1, content=None), unproven=not unproven)
+    group["a"].channel.receive_history(group.now, message, CODEC.encode(message), unproven=unproven)
+    group.collect("a")
+    group.tick(60_000 + QUIET.lost_after + 1000)
+    assert bool(group["a"].of(DependenciesLost)) != unproven

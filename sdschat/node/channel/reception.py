@@ -79,9 +79,7 @@ class PacketReception:
             elif borrowed and message.kind is MessageKind.CONTENT:
                 self._take_borrowed(message, packet, source, now)
             else:
-                private = self._private
-                outsider = private is not None and private.is_outsider(message.sender_id)
-                unproven = outsider or self._proofs.unproven(heard)
+                unproven = self.is_unproven(message, proven=heard.proof is not None)
                 self._channel.receive_message(now, message, packet, source, unproven=unproven)
                 self._gate.copies.compare(self._channel.state, message)
                 if unproven:
@@ -89,6 +87,11 @@ class PacketReception:
                 else:
                     self._gate.copies.review(self._channel, message, now)
         return True
+
+    def is_unproven(self, message: Message, *, proven: bool = False) -> bool:
+        """True if what a message says its sender has is no proof of it. `proven`: it is a signed sync message."""
+        outsider = self._private is not None and self._private.is_outsider(message.sender_id)
+        return outsider or (not proven and self._proofs.unproven(HeardPacket(message, None)))
 
     def _take_borrowed(self, message: Message, packet: bytes, source: str, now: Now) -> None:
         """Take it as history: what it says of its sender is not looked at, and what it waits for is not charged to

@@ -123,7 +123,7 @@ class HistorySync:
             intake=EngineIntake(
                 session.channel,
                 gate,
-                session.reception.last_heard,
+                session.reception,
                 self.catch_up.wanted,
                 self._bodies.log,
                 is_open=session.private is None,

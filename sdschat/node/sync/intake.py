@@ -14,7 +14,7 @@ from sdschat.sds.values import TOLD, Message, MessageKind, Now
 
 if TYPE_CHECKING:
     from sdschat.node.channel.content import ContentGate
-    from sdschat.node.channel.last_heard import LastHeard
+    from sdschat.node.channel.reception import PacketReception
 
 
 class EngineIntake:
@@ -24,7 +24,7 @@ class EngineIntake:
         self,
         channel: Channel,
         gate: ContentGate,
-        last_heard: LastHeard,
+        reception: PacketReception,
         wanted: Callable[[LogKey], bool],
         bodies: WantedBodies,
         *,
@@ -33,7 +33,7 @@ class EngineIntake:
         """`is_open`: not a private channel, where all is kept of everybody."""
         self._channel = channel
         self._gate = gate
-        self._last_heard = last_heard
+        self._reception = reception
         self._wanted = wanted
         self._bodies = bodies
         self._is_open = is_open
@@ -65,13 +65,14 @@ class EngineIntake:
                 self._channel.receive_id(now, message)
                 taken = state.holds(message.message_id)
             elif refusal is None:
-                taken = self._channel.receive_history(now, message, raw, via)
+                unproven = self._reception.is_unproven(message)
+                taken = self._channel.receive_history(now, message, raw, via, unproven=unproven)
             else:
                 taken = claim is not None and self._channel.refuse_claim(now, message, refusal.reason, refusal.detail)
             if here:
                 self._gate.copies.note(state, message)
             if taken:
-                self._last_heard.note(message, now)
+                self._reception.last_heard.note(message, now)
             if here or taken:
                 found.append(key)
                 new += not here

@@ -82,7 +82,7 @@ def put_off(s: ChannelState, message: Message, raw: bytes, source: str) -> bool:
     if row is None or recipe_of(message) == "foreign" or not (row.entry.generation == TOLD or _is_false(s, message)):
         return False
     if len(s.early) < EARLY:
-        s.early[message.message_id] = message, raw, source
+        s.early[message.message_id] = message, raw, source, s.unproven
     return True
 
 

@@ -24,6 +24,7 @@ def defer(s: ChannelState, message: Message, raw: bytes, source: str, lamport: i
         )
     buffered = BufferedMessage(message, raw, source, s.now.wall)
     buffered.release_at = lamport - s.config.max_skew
+    buffered.proven = not s.unproven
     s.incoming.put(buffered)
     s.incoming.future_dated.set(message.message_id, buffered.release_at)
     if source != FROM_STORE:
@@ -55,6 +56,7 @@ def release_due(s: ChannelState) -> None:
         buffered = s.incoming.pop(message_id)
         assert buffered is not None, "room is made by dropping what waits for dependencies alone"
         received(s, message_id)
+        s.unproven = not buffered.proven
         _receive_due(s, buffered)
 
 

@@ -120,7 +120,8 @@ def _receive_known(s: ChannelState, message: Message, raw: bytes, source: str) -
 def receive_early(s: ChannelState) -> None:
     """Receive what came too early to take the place of a false message."""
     early, s.early = s.early, {}
-    for message, raw, source in early.values():
+    for message, raw, source, unproven in early.values():
+        s.unproven = unproven
         receive_message(s, message, raw, source)
 
 
