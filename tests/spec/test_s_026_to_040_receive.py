@@ -8,7 +8,7 @@ from sdschat.sds.bloom import compact, waku
 from sdschat.sds.bloom.compact import read_filter
 from sdschat.sds.events import Delivered, DuplicateReceived, StateChanged
 from sdschat.sds.values import AckState, Evidence, Message
-from tests.sds.group import QUIET, START, Group, forge
+from tests.sds.group import CODEC, QUIET, START, Group, forge
 
 
 def filter_of(*ids: str, capacity: int = 256) -> bytes:
@@ -76,7 +76,8 @@ def test_s_028_causal_history_and_filter_are_both_reviewed() -> None:
     """Spec: "the participant MUST review the ACK status of messages in its unacknowledged outgoing buffer using the
     received message's causal history and bloom filter."
 
-    Here: on every message and sync message that is new; not on fetched history, whose filters are old."""
+    Here: on every message and sync message that is new; of fetched history the causal history alone, if its author
+    signed it: its filters are old."""
     group = Group("a")
     one, two = group.send("a", "one"), group.send("a", "two")
     packed = filter_of(two.message_id)
@@ -104,6 +105,34 @@ def test_s_028_a_message_from_the_future_is_reviewed_no_later_than_it_is_deliver
     group.tick(61_000)
     assert group["a"].log == [message.message_id, "m1"]
     assert state_of(group, message) is AckState.ACKED
+
+
+def fetched(group: Group, message: Message, *, unproven: bool = False) -> None:
+    group["a"].channel.receive_history(group.now, message, CODEC.encode(message), unproven=unproven)
+    group.collect("a")
+
+
+def test_s_028_a_fetched_message_acknowledges_what_it_names_also_when_it_is_dated_ahead() -> None:
+    """Spec: "the participant MUST review the ACK status of messages in its unacknowledged outgoing buffer using the
+    received message's causal history and bloom filter." """
+    for lamport in (START + 50, START + QUIET.max_skew + 50):
+        group = Group("a")
+        message = group.send("a", "one")
+        fetched(group, forge("b", "answer", lamport, message.message_id))
+        assert state_of(group, message) is AckState.ACKED
+        (changed,) = [event for event in group["a"].of(StateChanged) if event.evidence is not None]
+        assert changed.evidence is not None
+        assert (changed.evidence.how, changed.evidence.packet_id) == ("mention", "answer")
+
+
+def test_s_028_a_fetched_message_acknowledges_nothing_if_nobody_or_we_ourselves_signed_it() -> None:
+    """Spec: "the participant MUST review the ACK status of messages in its unacknowledged outgoing buffer using the
+    received message's causal history and bloom filter." """
+    group = Group("a")
+    message = group.send("a", "one")
+    fetched(group, forge("b", "answer", START + 50, message.message_id), unproven=True)
+    fetched(group, forge("a", "of another device", START + 60, message.message_id))
+    assert state_of(group, message) is AckState.UNACKED
 
 
 def test_s_029_the_id_of_a_message_with_content_goes_into_the_filter() -> None:

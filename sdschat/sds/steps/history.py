@@ -7,8 +7,9 @@
 What comes this way is history, not traffic. It is delivered at once, the dependencies that are not here being named as
 its gap, and never waits; only what waits in the incoming buffer already, since it came as traffic before, goes on
 waiting until all who are asked have given what they have. It takes its place in the log, closes the gap that it fills,
-releases what waited for it, and ends our own request for it. It tells nothing of what its sender has or lacks by now:
-nothing is acknowledged, answered, pushed, put off or sent because of it, and no participant is known by it. The clock
+releases what waited for it, and ends our own request for it. If its author signed it, it acknowledges what it names:
+its live copy, if one comes, is a duplicate, and tells nothing. Otherwise it says nothing of what its sender has or
+lacks by now: nothing is answered, pushed, put off or sent because of it, and no participant is known by it. The clock
 follows it only as far as `sds.max_skew` allows; what is dated beyond is deferred like anything else. Into the filter
 goes only what is dated from the filter's floor on, which is what the filter promises to hold, and in the waku format
 the minutes before.
@@ -21,6 +22,7 @@ from __future__ import annotations
 
 from sdschat.sds.limits import CLOCK_PUT_RIGHT
 from sdschat.sds.state import ChannelState
+from sdschat.sds.steps.acks import review_causal_history
 from sdschat.sds.steps.bodies import displace_false
 from sdschat.sds.steps.deliver import conflicts, deliver_message, gap_now, learn_hints, release, verify_dependencies
 from sdschat.sds.steps.filters import filter_begins, include_received, remake_filter
@@ -44,12 +46,14 @@ def receive_history(s: ChannelState, message: Message, raw: bytes, source: str) 
     if lamport > s.now.wall + s.config.max_skew:
         if not make_room_for_deferred(s, message, len(raw)):
             return False
+        _review_mentions(s, message)
         defer(s, message, raw, source, lamport)
         return True
     found = verify_dependencies(s, message, lamport)
     if found.parent_too_new:
         s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, message.sender_id, message.message_id, found.parent_too_new)
         return False
+    _review_mentions(s, message)
     received(s, message.message_id)
     learn_hints(s, message)
     generation = s.filter.generation if lamport >= s.filter.floor else OUTSIDE_THE_FILTER
@@ -57,6 +61,12 @@ def receive_history(s: ChannelState, message: Message, raw: bytes, source: str) 
     if lamport >= filter_begins(s, s.filter.floor):
         include_received(s, message.message_id, lamport)
     return True
+
+
+def _review_mentions(s: ChannelState, message: Message) -> None:
+    """Review the causal history alone: whom it names was held then, and still is. A filter may be as old as the log."""
+    if not s.unproven and message.sender_id != s.participant_id and s.outgoing.known:
+        review_causal_history(s, message)
 
 
 def end_history(s: ChannelState) -> None:
