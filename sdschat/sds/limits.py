@@ -79,6 +79,7 @@ SETTLED_KEPT = 64  # acknowledged own messages whose further evidence is still r
 ARRIVALS_KEPT = 4096  # messages taken to be on their way to others, of all that came within `push.grace`
 EPHEMERAL_SEEN = 256
 MAX_EVIDENCE = 128  # peers remembered for each own message
+MAX_UNPROVEN = 16  # the same of those who sign nothing: names are free, and the rows of own messages stay for good
 
 
 def out_of_bounds(lamport: int) -> Reason | None:

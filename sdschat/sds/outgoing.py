@@ -104,7 +104,7 @@ class Outgoing:
     proven_by: tuple[str, ...] = field(default=(), init=False)
     # The others of `evidence`, in that order.
     perhaps_by: tuple[str, ...] = field(default=(), init=False)
-    # By participant: claims without a signature. They are shown, and change no state.
+    # By participant, at most `MAX_UNPROVEN`: claims without a signature. They are shown, and change no state.
     unproven: dict[str, Evidence] = field(default_factory=dict, init=False)
 
     def note(self, evidence: Evidence) -> None:

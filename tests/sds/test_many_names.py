@@ -8,8 +8,8 @@ from sdschat.sds import limits
 from sdschat.sds.config import Config
 from sdschat.sds.events import StateChanged
 from sdschat.sds.state import ChannelState
-from sdschat.sds.values import AckState
-from tests.sds.group import QUIET, START, Group, forge
+from sdschat.sds.values import AckState, Table
+from tests.sds.group import CODEC, QUIET, START, Group, forge
 from tests.sds.test_pushes import SLOW, holding, lacks_all
 from tests.spec.test_s_026_to_040_receive import filter_of
 
@@ -32,6 +32,20 @@ def test_a_mention_acknowledges_however_many_filters_hold_the_message() -> None:
     known = group["a"].channel.state.outgoing.known.get(message_id)
     assert known is not None
     assert (known.state, len(known.evidence)) == (AckState.ACKED, limits.MAX_EVIDENCE)
+
+
+def test_names_that_sign_nothing_make_the_row_of_a_message_grow_no_further_than_a_few() -> None:
+    group = Group("a")
+    message_id = group.send("a", "one").message_id
+    for place in range(2 * limits.MAX_EVIDENCE):
+        claim = forge(f"{place:0128}", f"s{place:0127}", START + 5, message_id, content=None)
+        group["a"].channel.receive_message(group.now, claim, CODEC.encode(claim), unproven=True)
+        group.collect("a")
+    row = group["a"].store.tables[Table.OUTGOING][message_id]
+    assert len(repr(row)) < 10_000
+    group.give("a", forge("bob", "reply", START + 6, message_id))
+    known = group["a"].channel.state.outgoing.known[message_id]
+    assert (known.state, len(known.unproven)) == (AckState.ACKED, limits.MAX_UNPROVEN)
 
 
 def test_one_more_filter_takes_the_place_of_none() -> None:

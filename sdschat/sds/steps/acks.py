@@ -7,7 +7,7 @@ from itertools import chain, islice
 
 from sdschat.sds.bloom.compact import MAX_FILL, ReceivedFilter
 from sdschat.sds.events import FilterIgnored, MessageRetired, StateChanged
-from sdschat.sds.limits import FILTER_REVIEW, MAX_EVIDENCE, REMEMBERED_MISSES
+from sdschat.sds.limits import FILTER_REVIEW, MAX_EVIDENCE, MAX_UNPROVEN, REMEMBERED_MISSES
 from sdschat.sds.outgoing import Outgoing
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.outgoing_sweep import schedule_resend
@@ -98,7 +98,8 @@ def _witness(s: ChannelState, known: Outgoing, evidence: Evidence) -> None:
     old = kept.get(evidence.sender_id)
     if old is not None and (old.certain or not evidence.certain):
         return  # the same participant again: nothing new
-    if old is None and len(kept) >= MAX_EVIDENCE and not _make_room(known, kept, evidence):
+    most = MAX_EVIDENCE if evidence.signed else MAX_UNPROVEN
+    if old is None and len(kept) >= most and not _make_room(known, kept, evidence):
         return
     known.note(evidence)
     s.outgoing.changed[known.message_id] = known
