@@ -47,8 +47,13 @@ def load_snapshot(core: Core, snapshot: Snapshot) -> None:
         core.heads.by_group[heads.group_id] = dict(heads.heads)
     core.heads.absent_parents.update(row.message_id for row in snapshot.ahead)
     longest = core.config.epochs(core.config.lost_after)
+    latest = core.epoch + longest if longest else 0  # 0: never, also where it was another setting before
     for waiting in snapshot.waiting:
-        core.waiting.add(waiting._replace(give_up_epoch=min(waiting.give_up_epoch, core.epoch + longest)))
+        epoch = min(waiting.give_up_epoch or latest, latest)
+        if epoch == waiting.give_up_epoch:
+            core.waiting.add(waiting)
+        else:
+            core.set_waiting(waiting._replace(give_up_epoch=epoch))
     for waiting in snapshot.waiting:
         if waiting.peer in core.peers:
             queue_parents(core, core.peers[waiting.peer], waiting.message.timestamp, waiting.missing)

@@ -6,7 +6,7 @@ import pytest
 
 from sdschat.mvds import Config, Mode, Now, Payload
 from sdschat.mvds.core import Core
-from sdschat.mvds.events import Acknowledged, RecordDropped, Rejected
+from sdschat.mvds.events import Acknowledged, Delivered, RecordDropped, Rejected
 from sdschat.mvds.limits import ACKS_PER_PEER, EPHEMERAL_PER_PEER, EPHEMERAL_SEEN, OFFER_WINDOW
 from sdschat.mvds.memory import MemoryStore
 from sdschat.mvds.peers import Peer, SendQueue
@@ -48,6 +48,16 @@ def test_what_a_peer_gives_us_need_not_be_given_to_it() -> None:
     node.receive("carol", Payload(offers=id_of(one)), 1000)
     assert node.types("carol") == []
     assert node.reported(Acknowledged) == [Acknowledged(id_of(one)[0], "carol")]
+
+
+@pytest.mark.parametrize(("before", "after", "given_up"), [(60_000, 0, False), (0, 60_000, True)])
+def test_parents_are_waited_for_as_long_as_is_set_now(before: int, after: int, given_up: bool) -> None:
+    node = alice(lost_after=before)
+    node.receive("bob", Payload(messages=(message(b"x", bytes(32)),)), 0)
+    node.config = Config(lost_after=after)
+    node.restart(1000)
+    node.step(1_000_000)
+    assert bool(node.reported(Delivered)) == given_up
 
 
 def test_who_leaves_a_group_gets_nothing_more_of_it() -> None:
