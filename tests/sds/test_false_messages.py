@@ -11,7 +11,7 @@ from sdschat.sds.bloom.compact import read_filter
 from sdschat.sds.config import Config
 from sdschat.sds.events import Delivered, Rejected, RepairRequested
 from sdschat.sds.limits import DOUBTED_AT_A_TIME, DOUBTED_TRIES
-from sdschat.sds.values import HistoryEntry, Message, Reason
+from sdschat.sds.values import AckState, HistoryEntry, Message, Reason
 from tests.sds.group import CODEC, START, Group, forge
 
 CONTENT = b"what was said"
@@ -45,6 +45,21 @@ def test_the_true_one_takes_the_place_of_the_false_one(way: str) -> None:
     assert group["a"].channel.state.packet_of(ID) == (CODEC.encode(TRUE), "b")
     heads = [entry.message_id for entry in group.say("a", "hello").causal_history]
     assert heads == [ID, "other"]
+
+
+@pytest.mark.parametrize("unproven", [False, True])
+def test_the_true_one_acknowledges_what_it_names_and_ends_our_answer(unproven: bool) -> None:
+    group = Group("a")
+    own = group.send("a", "one").message_id
+    group.give("a", replace(FALSE, lamport_timestamp=group.now.wall + 100))
+    asked = Message("c", "asks", "lobby", group.now.wall + 101, repair_request=(HistoryEntry(ID),))
+    group.give("a", asked)
+    true = replace(TRUE, lamport_timestamp=group.now.wall + 102, causal_history=(HistoryEntry(own),))
+    group["a"].channel.receive_message(group.now, true, CODEC.encode(true), unproven=unproven)
+    group.collect("a")
+    state = group["a"].channel.state
+    assert state.outgoing.known[own].state is (AckState.UNACKED if unproven else AckState.ACKED)
+    assert state.answers.entries[ID].due is None
 
 
 def test_one_that_waits_for_what_it_names_goes_too() -> None:

@@ -27,6 +27,13 @@ def review_causal_history(s: ChannelState, message: Message) -> None:
             _witness(s, known, _evidence(s, message.sender_id, "mention", message.message_id, 0.0))
 
 
+def review_mentions(s: ChannelState, message: Message) -> None:
+    """Review the causal history of a message that may be old, if its author signed it: what it names was held then, and
+    still is. Its filter may be as old as the log."""
+    if s.outgoing.known and not s.unproven and message.sender_id != s.participant_id:
+        review_causal_history(s, message)
+
+
 def review_filter(s: ChannelState, message: Message, received: ReceivedFilter, with_settled: bool) -> None:
     """Mark as possibly acknowledged all messages in the received `bloom_filter`."""
     found: list[Outgoing] = []

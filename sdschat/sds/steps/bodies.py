@@ -8,7 +8,8 @@
 
 The message takes its place in the log as one that comes late: it is delivered at once, with the dependencies that are
 not here as its gap, and from then on it is a message like any other. If it is dated otherwise than the id was, it is
-the id that was wrong. What it says about its sender is old, and is not reviewed.
+the id that was wrong. What it says about its sender may be old: only the messages that it names are acknowledged, if
+its author signed it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from collections.abc import Iterable
 from sdschat.sds.ids import recipe_of
 from sdschat.sds.limits import DOUBTED_AT_A_TIME, DOUBTED_TRIES, EARLY
 from sdschat.sds.state import ChannelState
+from sdschat.sds.steps.acks import review_mentions
 from sdschat.sds.steps.deliver import abandon, deliver_body, gap_now, learn_hints, verify_dependencies
+from sdschat.sds.steps.due_sends import heard_copy
 from sdschat.sds.steps.filters import spoil_filter
 from sdschat.sds.values import TOLD, WITHOUT_A_BODY, Entry, HistoryEntry, Message, Reason
 
@@ -38,9 +41,7 @@ def receive_body(s: ChannelState, message: Message, raw: bytes, source: str) -> 
     if reason is not None:
         s.reject(reason, message.sender_id, message_id, parent)
         return False
-    learn_hints(s, message)
-    deliver_body(s, message, raw, source, gap_now(s, message), id_only)
-    s.refetch.remove(message_id)
+    _take_place(s, message, raw, source, id_only)
     return True
 
 
@@ -70,9 +71,15 @@ def displace_false(s: ChannelState, message: Message, raw: bytes, source: str) -
     reason = _refused(s, message, message.lamport_timestamp or 0)
     if false is None or reason is not None:
         return False
-    deliver_body(s, message, raw, source, gap_now(s, message), false)
-    s.refetch.remove(message_id)
+    heard_copy(s, message_id)
+    _take_place(s, message, raw, source, false)
     return True
+
+
+def _take_place(s: ChannelState, message: Message, raw: bytes, source: str, instead_of: Entry) -> None:
+    note_old(s, message)
+    deliver_body(s, message, raw, source, gap_now(s, message), instead_of)
+    s.refetch.remove(message.message_id)
 
 
 def put_off(s: ChannelState, message: Message, raw: bytes, source: str) -> bool:
@@ -84,6 +91,13 @@ def put_off(s: ChannelState, message: Message, raw: bytes, source: str) -> bool:
     if len(s.early) < EARLY:
         s.early[message.message_id] = message, raw, source, s.unproven
     return True
+
+
+def note_old(s: ChannelState, message: Message) -> None:
+    """Take what holds for good of an old message: the acknowledgements in its causal history, if its author signed it,
+    and its hints."""
+    review_mentions(s, message)
+    learn_hints(s, message)
 
 
 def doubt(s: ChannelState, message_id: str) -> bool:

@@ -22,9 +22,8 @@ from __future__ import annotations
 
 from sdschat.sds.limits import CLOCK_PUT_RIGHT
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps.acks import review_causal_history
-from sdschat.sds.steps.bodies import displace_false
-from sdschat.sds.steps.deliver import conflicts, deliver_message, gap_now, learn_hints, release, verify_dependencies
+from sdschat.sds.steps.bodies import displace_false, note_old
+from sdschat.sds.steps.deliver import conflicts, deliver_message, gap_now, release, verify_dependencies
 from sdschat.sds.steps.filters import filter_begins, include_received, remake_filter
 from sdschat.sds.steps.future_dated import defer, make_room_for_deferred
 from sdschat.sds.steps.repair import received
@@ -46,27 +45,20 @@ def receive_history(s: ChannelState, message: Message, raw: bytes, source: str) 
     if lamport > s.now.wall + s.config.max_skew:
         if not make_room_for_deferred(s, message, len(raw)):
             return False
-        _review_mentions(s, message)
+        note_old(s, message)
         defer(s, message, raw, source, lamport)
         return True
     found = verify_dependencies(s, message, lamport)
     if found.parent_too_new:
         s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, message.sender_id, message.message_id, found.parent_too_new)
         return False
-    _review_mentions(s, message)
     received(s, message.message_id)
-    learn_hints(s, message)
+    note_old(s, message)
     generation = s.filter.generation if lamport >= s.filter.floor else OUTSIDE_THE_FILTER
     deliver_message(s, message, raw, source, gap_now(s, message), generation, s.now.wall)
     if lamport >= filter_begins(s, s.filter.floor):
         include_received(s, message.message_id, lamport)
     return True
-
-
-def _review_mentions(s: ChannelState, message: Message) -> None:
-    """Review the causal history alone: whom it names was held then, and still is. A filter may be as old as the log."""
-    if not s.unproven and message.sender_id != s.participant_id and s.outgoing.known:
-        review_causal_history(s, message)
 
 
 def end_history(s: ChannelState) -> None:
