@@ -4,9 +4,27 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import settings
 
 # No deadline for a single example: two test processes on two slow cores make any wall-clock bound a coin toss.
 settings.register_profile("quick", deadline=None, max_examples=100)
 settings.register_profile("long", deadline=None, max_examples=5000)
 settings.load_profile(os.environ.get("SDSCHAT_HYPOTHESIS", "quick"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from tests.schedule import Schedule
+
+    return Schedule(config, log)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(config, "workerinput"):
+        from tests.schedule import longest_first
+
+        longest_first(items)
