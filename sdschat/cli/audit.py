@@ -12,18 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sdschat.cli.audit_report import (
-    SHOWN,
-    all_option,
-    as_object,
-    channel_option,
-    closer_lines,
-    full_channel,
-    lines,
-    only,
-    refused_lines,
-    unsearchable_lines,
-)
+from sdschat.cli import audit_report
 from sdschat.cli.errors import DONE, PROFILE, UNEXPECTED, WRONG_USE, say
 from sdschat.cli.output import counted, safe, whole_file
 from sdschat.cli.report_file import report_file
@@ -44,8 +33,8 @@ if TYPE_CHECKING:
 @click.command("audit")
 @click.argument("sources", nargs=-1, required=True, metavar="DB…", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Everything, as one JSON object.")
-@all_option
-@channel_option
+@audit_report.all_option
+@audit_report.channel_option
 @click.option(
     "--report",
     "page",
@@ -106,14 +95,14 @@ def command(
         everyone = audit_members(paths)
     if channel is not None:
         names = {*(row.channel for row in found.audit.channels), *(one.channel for one in everyone)}
-        channel = full_channel(channel, names)
+        channel = audit_report.full_channel(channel, names)
     members = [one for one in everyone if channel in (None, one.channel)]
-    found = found._replace(audit=_without(only(found.audit, channel), {one.channel for one in members}))
+    found = found._replace(audit=_without(audit_report.only(found.audit, channel), {one.channel for one in members}))
     asked = silver if counted else None
     if as_json:
         _print_object(found, members, asked)
     else:
-        _print_report(found, members, asked, None if everything else SHOWN)
+        _print_report(found, members, asked, None if everything else audit_report.SHOWN)
         _print_if_alone(found, len(paths))
     code = UNEXPECTED if any(one.findings for one in members) else exit_code(found.audit, found.quarantine)
     if page is None or (_written(page, found, silver, rules) if drawn else _not_drawn()):
@@ -191,7 +180,9 @@ def _without(found: Audit, members: set[str]) -> Audit:
 def _print_object(found: Comparison, members: list[MembersAudit], asked: Silver | None) -> None:
     import json
 
-    report = as_object(found.audit, found.quarantine) | {"unsearchable": [str(path) for path in found.unsearchable]}
+    report = audit_report.as_object(found.audit, found.quarantine) | {
+        "unsearchable": [str(path) for path in found.unsearchable]
+    }
     report["members"] = [
         one._asdict() | {"agreed": not one.findings, "findings": [row._asdict() for row in one.findings]}
         for one in members
@@ -208,10 +199,10 @@ def _print_object(found: Comparison, members: list[MembersAudit], asked: Silver 
 def _print_report(found: Comparison, members: list[MembersAudit], asked: Silver | None, most: int | None) -> None:
     for line in (
         *_members_lines(members, most),
-        *(lines(found.audit, most) if found.audit.channels or not members else ()),
-        *refused_lines(found.quarantine, most),
-        *unsearchable_lines(found.unsearchable, most),
-        *closer_lines(found.audit, found.sources, most),
+        *(audit_report.lines(found.audit, most) if found.audit.channels or not members else ()),
+        *audit_report.refused_lines(found.quarantine, most),
+        *audit_report.unsearchable_lines(found.unsearchable, most),
+        *audit_report.closer_lines(found.audit, found.sources, most),
     ):
         click.echo(line)
     if asked is not None:

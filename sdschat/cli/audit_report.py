@@ -9,21 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from sdschat.audit import verdict
 from sdschat.audit.schemas import FAULTS, AuditChannel, AuditFinding, AuditMissing, AuditNode, Quarantine
-from sdschat.audit.verdict import (
-    AGREES,
-    LOST,
-    NO_FAULT,
-    Lacking,
-    OfChannel,
-    by_channel,
-    channel_sentence,
-    counted,
-    first_rows,
-    names_of,
-    node_words,
-    sentence,
-)
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.output import by_name, listed, moment, safe
 from sdschat.identity.suggest import nearest
@@ -51,16 +38,16 @@ def as_object(found: Audit, quarantine: Iterable[Quarantine]) -> dict[str, Any]:
     for row in report["channels"]:
         row["lagging"] = lagging[row["run_id"], row["channel"]]
         row["excused"] -= row["lagging"]
-    return {"agreed": found.agreed, "verdict": sentence(found.channels), **report}
+    return {"agreed": found.agreed, "verdict": verdict.sentence(found.channels), **report}
 
 
 def lines(found: Audit, most: int | None) -> Iterator[str]:
     """Describe the audit: first the verdict, then at most `most` rows of each list, those that differ first."""
     named = naming(found.nodes)
     if len(found.channels) != 1:
-        yield safe(sentence(found.channels))
+        yield safe(verdict.sentence(found.channels))
         yield ""
-    of = by_channel(found)
+    of = verdict.by_channel(found)
     shown = found.channels
     if most is not None and len(shown) > most:
         shown = [row for row in shown if not row.converged][:most]
@@ -71,7 +58,7 @@ def lines(found: Audit, most: int | None) -> Iterator[str]:
 
 
 def naming(nodes: Iterable[AuditNode]) -> Named:
-    name = names_of(nodes)
+    name = verdict.names_of(nodes)
     return lambda participant: safe(name(participant))
 
 
@@ -81,16 +68,16 @@ def _other_channels(channels: Sequence[AuditChannel], shown: Sequence[AuditChann
     agree = sum(row.converged for row in channels) - sum(row.converged for row in shown)
     differ = len(channels) - len(shown) - agree
     if differ:
-        yield f"… in {counted(differ, f'{more}channel', f'{more}channels')} they do not agree{_ALL}"
+        yield f"… in {verdict.counted(differ, f'{more}channel', f'{more}channels')} they do not agree{_ALL}"
     if agree:
-        yield f"… in {counted(agree, f'{more}channel', f'{more}channels')} everybody agrees{_ALL}"
+        yield f"… in {verdict.counted(agree, f'{more}channel', f'{more}channels')} everybody agrees{_ALL}"
 
 
-def _channel_lines(channel: AuditChannel, of: OfChannel, named: Named, most: int | None) -> Iterator[str]:
-    yield safe(channel_sentence(channel))
+def _channel_lines(channel: AuditChannel, of: verdict.OfChannel, named: Named, most: int | None) -> Iterator[str]:
+    yield safe(verdict.channel_sentence(channel))
     yield from _node_lines(channel.nodes, of, named, most)
     faults = [_finding(row, named) for row in of.findings if row.kind in FAULTS]
-    lost = [_missing(row, named) for row in first_rows(of.missing) if row.reason == LOST]
+    lost = [_missing(row, named) for row in verdict.first_rows(of.missing) if row.reason == verdict.LOST]
     shown = [_finding(row, named) for row in of.findings if row.kind not in FAULTS]
     for heading, rows in (("missing", lost), ("faults", faults), ("declared gaps", shown)):
         if rows:
@@ -98,7 +85,7 @@ def _channel_lines(channel: AuditChannel, of: OfChannel, named: Named, most: int
             yield from _cut([f"    {row}" for row in rows], most)
 
 
-def _node_lines(total: int, of: OfChannel, named: Named, most: int | None) -> Iterator[str]:
+def _node_lines(total: int, of: verdict.OfChannel, named: Named, most: int | None) -> Iterator[str]:
     """Describe the nodes, those that differ first. If there are many, nodes without a remark are only counted."""
     findings: dict[str, list[AuditFinding]] = defaultdict(list)
     for row in of.findings:
@@ -106,24 +93,26 @@ def _node_lines(total: int, of: OfChannel, named: Named, most: int | None) -> It
     lacking: dict[str, list[AuditMissing]] = defaultdict(list)
     for lacked in of.missing:
         lacking[lacked.node].append(lacked)
-    words = {node.node: node_words(node, findings[node.node], lacking[node.node]) for node in of.nodes}
-    shown = sorted(of.nodes, key=lambda node: (node.agrees, words[node.node] == AGREES, by_name(named(node.node))))
+    words = {node.node: verdict.node_words(node, findings[node.node], lacking[node.node]) for node in of.nodes}
+    shown = sorted(
+        of.nodes, key=lambda node: (node.agrees, words[node.node] == verdict.AGREES, by_name(named(node.node)))
+    )
     if most is not None and total > most:
-        shown = [node for node in shown if words[node.node] != AGREES][:most]
+        shown = [node for node in shown if words[node.node] != verdict.AGREES][:most]
     if shown:
         width = max([4, *(len(named(node.node)) for node in shown)])
         yield f"  {'NODE':{width}}  MESSAGES  OWED  LACKS  FAULTS  VERDICT"
     for node in shown:
         yield (
             f"  {named(node.node):{width}}  {node.messages:8}  {node.owed:4}  {node.missing:5}  {node.faults:6}  "
-            f"{NO_FAULT if total == 1 and words[node.node] == AGREES else words[node.node]}"
+            f"{verdict.NO_FAULT if total == 1 and words[node.node] == verdict.AGREES else words[node.node]}"
         )
     more = "more " if shown else ""
     differ = sum(not node.agrees for node in of.nodes) - sum(not node.agrees for node in shown)
     if differ:
-        yield f"  … {counted(differ, f'{more}node does', f'{more}nodes do')} not agree{_ALL}"
+        yield f"  … {verdict.counted(differ, f'{more}node does', f'{more}nodes do')} not agree{_ALL}"
     if agree := total - len(shown) - differ:
-        yield f"  … {counted(agree, f'{more}node agrees', f'{more}nodes agree')}{_ALL}"
+        yield f"  … {verdict.counted(agree, f'{more}node agrees', f'{more}nodes agree')}{_ALL}"
 
 
 def _place(position: int | None, lamport: int | None) -> str:
@@ -147,7 +136,7 @@ def _journal_lines(audit: Audit, named: Named) -> Iterator[str]:
     """Describe lost parts of journals: missing evidence, not missing messages."""
     for row in audit.journals:
         if row.lost:
-            lost = counted(row.lost, "event is", "events are")
+            lost = verdict.counted(row.lost, "event is", "events are")
             yield f"  the journal of {named(row.node)} is incomplete: {lost} gone from boot {safe(row.boot[:8])}"
 
 
@@ -172,10 +161,10 @@ def refused_why(row: Quarantine) -> str:
 def closer_lines(found: Audit, sources: Sources, most: int | None) -> Iterator[str]:
     """Give the commands that show the first message at which each node differs, if a copy of it exists; each once."""
     asked: dict[str, None] = {}
-    of = by_channel(found)
+    of = verdict.by_channel(found)
     for channel in found.channels:
         part = of(channel)
-        lacking = Lacking(part.missing)
+        lacking = verdict.Lacking(part.missing)
         for node in part.nodes:
             if node.agrees or node.first_id is None or node.first_position is None:
                 continue
@@ -191,7 +180,9 @@ def closer_lines(found: Audit, sources: Sources, most: int | None) -> Iterator[s
         yield from _cut(list(asked), most)
 
 
-def _holders(node: AuditNode, at: int, of: OfChannel, lacking: Lacking, sources: Sources) -> Iterator[str]:
+def _holders(
+    node: AuditNode, at: int, of: verdict.OfChannel, lacking: verdict.Lacking, sources: Sources
+) -> Iterator[str]:
     """Return databases that hold the message at which a node differs: its own; if it lacks the message, the others'."""
     own = not lacking.has(node.node, at)
     for each in [node] if own else of.nodes:

@@ -9,20 +9,6 @@ from itertools import chain
 from typing import Final, NamedTuple, TypeVar
 
 from sdschat.audit import schemas
-from sdschat.audit.schemas import (
-    FAULTS,
-    AuditChannel,
-    AuditFinding,
-    AuditJournal,
-    AuditMissing,
-    AuditNode,
-    Event,
-    Journal,
-    Node,
-    Quarantine,
-    Whole,
-    columns,
-)
 from sdschat.audit.statements import Statement
 from sdschat.audit.verdict import DEFAULT, LARGEST_LAMPORT, LOST, Audit, Rules
 from sdschat.lake.engine import KEPT_BY_AUDIT, READ_BY_AUDIT, LakeEngine, versions_of
@@ -54,13 +40,13 @@ def refine(lake: LakeEngine, rules: Rules = DEFAULT) -> None:
     for table, name in READ_BY_AUDIT.items():
         if table in PARTED:
             lake.name(table, f"bronze_{name}", lake.tables.files_of(table, lake.buckets))
-        elif "channel" in columns(table):
+        elif "channel" in schemas.columns(table):
             lake.name(table, f"bronze_{name}", where=_within(lake.buckets))
         else:
             lake.name(table, f"bronze_{name}")
     others = BUCKETS.difference(lake.buckets)
-    lake.name(Event, "kept_event", lake.tables.files_of(Event, others))
-    lake.name(AuditJournal, "old_journal", None if others else [])
+    lake.name(schemas.Event, "kept_event", lake.tables.files_of(schemas.Event, others))
+    lake.name(schemas.AuditJournal, "old_journal", None if others else [])
     lake.make("rule", limits, once=False)
     _run(lake, _statements(lake, SILVER))
 
@@ -120,9 +106,9 @@ def _touched_buckets(lake: LakeEngine, new: Mapping[type, list[str]]) -> Collect
     """Return the buckets of channels whose verdict may be another one with the rows of these files."""
     for table, name in READ_BY_AUDIT.items():
         lake.name(table, f"new_{name}", new[table])
-    lake.name(Event, "old_event")
+    lake.name(schemas.Event, "old_event")
     lake.name(schemas.Presence, "old_presence")
-    lake.name(AuditJournal, "old_journal")
+    lake.name(schemas.AuditJournal, "old_journal")
     lake.run(lake.statements("sdschat.lake", "touched"), {})
     return {row[0] for row in lake.rows(f"SELECT DISTINCT {BUCKET_OF} FROM touched")}
 
@@ -165,40 +151,40 @@ WHOLE: Final = ResultScope()
 def first_rows(lake: LakeEngine, table: type[R], part: ResultScope, order: str, before: str, most: int) -> list[R]:
     """Return the first `most` rows in this order. If there are more, rows with a true `before` are preferred."""
     lake.name(table, "there")
-    where, values = part.of(columns(table))
-    if table is AuditJournal and part.channel is not None:  # of the nodes in this channel
-        lake.name(AuditNode, "members")
+    where, values = part.of(schemas.columns(table))
+    if table is schemas.AuditJournal and part.channel is not None:  # of the nodes in this channel
+        lake.name(schemas.AuditNode, "members")
         where += " AND (run_id, node) IN (SELECT run_id, node FROM members WHERE channel = ?)"
         values.append(part.channel)
     chosen = f"SELECT * FROM there WHERE {where}"
     preferred = f"CASE WHEN {before} THEN 0 ELSE 1 END"
     first = f"SELECT * FROM ({chosen}) AS c ORDER BY {preferred}, {order} LIMIT {most}"
-    names = ", ".join(columns(table))
+    names = ", ".join(schemas.columns(table))
     return [table(*row) for row in lake.rows(f"SELECT {names} FROM ({first}) AS f ORDER BY {order}", *values)]
 
 
 def audit_of(lake: LakeEngine, part: ResultScope = WHOLE, most: int = MOST) -> Audit:
     """Return the verdict in the lake. Of very many rows the first, rather about a difference; counts are complete."""
-    faults = ", ".join(f"'{kind}'" for kind in FAULTS)
+    faults = ", ".join(f"'{kind}'" for kind in schemas.FAULTS)
     return Audit(
-        first_rows(lake, AuditChannel, part, "run_id, channel", "NOT converged", most),
-        first_rows(lake, AuditNode, part, "run_id, channel, node", "NOT agrees", most),
-        first_rows(lake, AuditMissing, part, _IN_LOG_ORDER, f"reason = '{LOST}'", most),
+        first_rows(lake, schemas.AuditChannel, part, "run_id, channel", "NOT converged", most),
+        first_rows(lake, schemas.AuditNode, part, "run_id, channel, node", "NOT agrees", most),
+        first_rows(lake, schemas.AuditMissing, part, _IN_LOG_ORDER, f"reason = '{LOST}'", most),
         first_rows(
             lake,
-            AuditFinding,
+            schemas.AuditFinding,
             part,
             f"{_IN_LOG_ORDER}, kind, message_id NULLS FIRST, other NULLS FIRST",
             f"kind IN ({faults})",
             most,
         ),
-        first_rows(lake, AuditJournal, part, "run_id, node, boot", "lost > 0", most),
+        first_rows(lake, schemas.AuditJournal, part, "run_id, node, boot", "lost > 0", most),
     )
 
 
 def has(lake: LakeEngine, part: ResultScope) -> bool:
     where, values = part.of(("run_id", "channel"))
-    for table in (Node, Journal):
+    for table in (schemas.Node, schemas.Journal):
         lake.name(table, "there")
         if lake.rows(f"SELECT 1 FROM there WHERE channel <> '' AND {where} LIMIT 1", *values):
             return True
@@ -207,8 +193,8 @@ def has(lake: LakeEngine, part: ResultScope) -> bool:
 
 def names_in(lake: LakeEngine, column: str, part: ResultScope = WHOLE, most: int = MOST) -> list[str]:
     """Return the first campaigns (`run_id`) or channels in the lake."""
-    lake.name(Node, "there")
-    lake.name(Journal, "events")
+    lake.name(schemas.Node, "there")
+    lake.name(schemas.Journal, "events")
     where, values = part.of(("run_id", "channel"))
     of_both = " UNION ".join(
         f"SELECT {column} AS name FROM {table} WHERE channel <> '' AND {where}" for table in ("there", "events")
@@ -218,7 +204,7 @@ def names_in(lake: LakeEngine, column: str, part: ResultScope = WHOLE, most: int
 
 def places_in(lake: LakeEngine) -> dict[tuple[str, str, str], str]:
     """Return the database of each run, channel and node: that of the reading that counts."""
-    lake.name(Node, "bronze_node")
+    lake.name(schemas.Node, "bronze_node")
     reading = next(query for name, query, _ in lake.statements("sdschat.lake", "copies") if name == "reading")
     found = lake.rows(f"SELECT run_id, channel, node, source FROM ({reading}) AS r LIMIT {MOST}")
     return {(row[0], row[1], row[2]): row[3] for row in found}
@@ -228,17 +214,17 @@ class Refused(NamedTuple):
     """The unreadable inputs. Of very many only the first rows are here, whole inputs before parts of others."""
 
     inputs: int
-    rows: list[Quarantine]
+    rows: list[schemas.Quarantine]
 
 
 def refused_in(lake: LakeEngine, run_id: str | None = None, most: int = MOST) -> Refused:
     """Return the rows of the quarantine that still count."""
-    lake.name(Quarantine, "quarantined")
-    lake.name(Whole, "whole")
+    lake.name(schemas.Quarantine, "quarantined")
+    lake.name(schemas.Whole, "whole")
     lake.make("refused", STANDING, once=False)
-    where, values = ResultScope(run_id).of(columns(Quarantine))
+    where, values = ResultScope(run_id).of(schemas.columns(schemas.Quarantine))
     counting = f"SELECT COUNT(*) FROM (SELECT DISTINCT run_id, source FROM refused WHERE {where}) AS s"
     ((inputs,),) = lake.rows(counting, *values)
-    names = ", ".join(columns(Quarantine))
+    names = ", ".join(schemas.columns(schemas.Quarantine))
     chosen = f"SELECT {names} FROM refused WHERE {where} ORDER BY place, run_id, source, reason LIMIT {most}"
-    return Refused(inputs, [Quarantine(*row) for row in lake.rows(chosen, *values)])
+    return Refused(inputs, [schemas.Quarantine(*row) for row in lake.rows(chosen, *values)])

@@ -9,27 +9,10 @@ import numpy as np
 
 from sdschat.experiment.figures import Record
 from sdschat.experiment.setting import GroupSetting
+from sdschat.experiment.vector_model import ranges, requests
 from sdschat.experiment.vector_model.group import Array, Flags, Group
 from sdschat.experiment.vector_model.packets import LIVE, Ears, Step
 from sdschat.experiment.vector_model.quiet import BLOCK, skip_quiet
-from sdschat.experiment.vector_model.ranges import (
-    due_pushes,
-    heard_again,
-    may_want_push,
-    review_filters,
-    review_old_filter,
-    review_ranges,
-)
-from sdschat.experiment.vector_model.requests import (
-    consider,
-    due_answers,
-    due_requests,
-    notice,
-    received,
-    requested_by_other,
-    settle,
-    time_requests,
-)
 from sdschat.experiment.vector_model.sending import arm_resend, resend, send_copy, send_message, send_syncs, wake
 
 
@@ -61,9 +44,9 @@ def hear(g: Group, step: Step) -> None:
     if g.config.repair_enabled:
         hear_requests(g, live, ears)
     if g.config.push_enabled:
-        review_filters(g, live, ears)
+        ranges.review_filters(g, live, ears)
         if g.rules.ranges:
-            review_ranges(g, live, ears)
+            ranges.review_ranges(g, live, ears)
 
 
 def _tells_nothing(g: Group, step: Step) -> bool:
@@ -111,15 +94,15 @@ def _hear_content(g: Group, step: Step, ears: Ears, number: int, heard_anything:
         g.record.missed[number, g.authors[number]] = False
     _count_duplicates(g, number, senders, had, ears)
     if g.record.requests[number]:
-        settle(g, number, ears.who_of(np.flatnonzero(had & (g.asked_at[number] >= 0)), senders))
-    heard_again(g, number, senders, ears)
+        requests.settle(g, number, ears.who_of(np.flatnonzero(had & (g.asked_at[number] >= 0)), senders))
+    ranges.heard_again(g, number, senders, ears)
     new = ears.who_of(np.flatnonzero(~had), senders)
     if len(new):
         heard_anything[new] = True
         for start in range(0, len(new), BLOCK):
             _take(g, number, new[start : start + BLOCK])
         if g.config.push_enabled and not first:
-            review_old_filter(g, number, new)
+            ranges.review_old_filter(g, number, new)
 
 
 def _count_duplicates(g: Group, number: int, senders: Array, had: Flags, ears: Ears) -> None:
@@ -135,9 +118,9 @@ def _count_duplicates(g: Group, number: int, senders: Array, had: Flags, ears: E
 def _take(g: Group, number: int, new: Array) -> None:
     since = np.float32(g.since(number))
     g.arrived(number, new)
-    may_want_push(g, number, new)
+    ranges.may_want_push(g, number, new)
     g.record.noticed[number][new] = np.minimum(g.record.noticed[number][new], since)
-    received(g, number, new)
+    requests.received(g, number, new)
     before = g.shown[new]
     if g.config.push_enabled:  # the first message of a log is delivered at once: anti-entropy looks for what is lost
         first = new[(before == 0) & (g.have[new] == g.bit(number))]
@@ -147,7 +130,7 @@ def _take(g: Group, number: int, new: Array) -> None:
     for message in range(g.sent):
         delivered = new[(gained >> np.uint16(message)) & np.uint16(1) == 1]
         g.record.shown[message][delivered] = g.since(message)
-    notice(g, new, np.full(len(new), g.logs.dependencies[number], dtype=np.uint16))
+    requests.notice(g, new, np.full(len(new), g.logs.dependencies[number], dtype=np.uint16))
 
 
 def _hear_names(g: Group, live: Step, ears: Ears) -> None:
@@ -159,7 +142,7 @@ def _hear_names(g: Group, live: Step, ears: Ears) -> None:
         senders = live.senders(lambda packet, at=number: packet.named >> at & 1)  # type: ignore[misc]
         if len(senders):
             heard = ears.who_of(unaware, senders)
-            notice(g, heard, np.full(len(heard), 1 << number, dtype=np.uint16))
+            requests.notice(g, heard, np.full(len(heard), 1 << number, dtype=np.uint16))
 
 
 def hear_requests(g: Group, live: Step, ears: Ears) -> None:
@@ -169,8 +152,10 @@ def hear_requests(g: Group, live: Step, ears: Ears) -> None:
             continue
         heard = ears.any_of(senders)
         has = g.has(number)
-        requested_by_other(g, number, np.flatnonzero(heard & (g.missing >> np.uint16(number) & np.uint16(1) == 1)))
-        consider(g, number, np.flatnonzero(heard & has))
+        requests.requested_by_other(
+            g, number, np.flatnonzero(heard & (g.missing >> np.uint16(number) & np.uint16(1) == 1))
+        )
+        requests.consider(g, number, np.flatnonzero(heard & has))
 
 
 def _review_evidence(g: Group, step: Step, number: int) -> None:
@@ -236,13 +221,13 @@ def _do(g: Group, step: Step, what: str, message: int, content: Any) -> None:
     elif what == "sync":
         wake(g, step)
     elif what == "requests":
-        time_requests(g, message, content)
+        requests.time_requests(g, message, content)
     elif what == "request":
-        send_syncs(g, step, due_requests(g, message, content))
+        send_syncs(g, step, requests.due_requests(g, message, content))
     elif what == "answer":
-        send_copy(g, step, "answer", message, due_answers(g, message, content))
+        send_copy(g, step, "answer", message, requests.due_answers(g, message, content))
     elif what == "push":
-        send_copy(g, step, "push", message, due_pushes(g, message))
+        send_copy(g, step, "push", message, ranges.due_pushes(g, message))
     elif what == "send":
         send_message(g, step, content)
     else:

@@ -18,23 +18,8 @@ import pyarrow.json
 
 from sdschat.audit.processes import no_collection
 from sdschat.audit.schemas import Declared, Journal, Message, Node, Quarantine
+from sdschat.audit.sources import databases
 from sdschat.audit.sources.columnar import Columnar, Columns, IdLists, Logged, LogSums, Packets
-from sdschat.audit.sources.databases import (
-    MAGIC,
-    NOBODYS,
-    REMEMBERED,
-    SEQ_MASK,
-    Reading,
-    Row,
-    damage_told,
-    declared_rows,
-    journal_rows,
-    message_row,
-    node_row,
-    packet_memory,
-    refused,
-    why_unread,
-)
 from sdschat.lake.sources.batch import Batch, arrow_schema, batch_of, in_batches
 from sdschat.lake.sources.files import LINES, NEEDED, line_rows, parquet_rows
 from sdschat.store.errors import UNREADABLE, StoreError
@@ -56,8 +41,8 @@ class ParsedInput:
     _here: ClassVar[ParsedInput | None] = None
 
     def __init__(self) -> None:
-        self.open = packet_memory()
-        self.packets = Packets(REMEMBERED, lambda raw: (len(raw), *parts(raw)))
+        self.open = databases.packet_memory()
+        self.packets = Packets(databases.REMEMBERED, lambda raw: (len(raw), *parts(raw)))
         self.lists = IdLists()
 
     @classmethod
@@ -68,36 +53,38 @@ class ParsedInput:
         return cls._here
 
 
-def file_batches(reading: Reading, tables: Collection[type], memory: ParsedInput) -> Iterator[Batch]:
+def file_batches(reading: databases.Reading, tables: Collection[type], memory: ParsedInput) -> Iterator[Batch]:
     with no_collection():
         for batch in _batches(reading, tables, memory):
             if batch.table in tables:
                 yield batch
 
 
-def _batches(reading: Reading, tables: Collection[type], memory: ParsedInput) -> Iterator[Batch]:
+def _batches(reading: databases.Reading, tables: Collection[type], memory: ParsedInput) -> Iterator[Batch]:
     """Yield the batches of a file by its first bytes, or by its name if these are not enough."""
     try:
         with open(reading.path, "rb") as file:
-            start = file.read(len(MAGIC))
-        if start == MAGIC:
+            start = file.read(len(databases.MAGIC))
+        if start == databases.MAGIC:
             yield from _database(reading, tables, memory)
         elif start.startswith(_PARQUET):
             yield from in_batches(parquet_rows(reading))
         elif reading.path.suffix in LINES:
             yield from line_batches(reading)
         else:
-            yield from in_batches([refused(reading, "", "it is no database of a profile, no journal and no capture")])
+            yield from in_batches(
+                [databases.refused(reading, "", "it is no database of a profile, no journal and no capture")]
+            )
     except OSError as error:
-        yield from in_batches([refused(reading, "", f"it cannot be read: {error.strerror or error}")])
+        yield from in_batches([databases.refused(reading, "", f"it cannot be read: {error.strerror or error}")])
 
 
-def _database(reading: Reading, tables: Collection[type], memory: ParsedInput) -> Iterator[Batch]:
+def _database(reading: databases.Reading, tables: Collection[type], memory: ParsedInput) -> Iterator[Batch]:
     try:
-        with damage_told(reading.path), Columnar(reading.path) as evidence:
+        with databases.damage_told(reading.path), Columnar(reading.path) as evidence:
             node = evidence.node()
             if not node:
-                yield from in_batches([refused(reading, "", NOBODYS)])
+                yield from in_batches([databases.refused(reading, "", databases.NOBODYS)])
                 return
             # Unreadable data may be anywhere.
             everything = set(tables) == {Quarantine}
@@ -105,16 +92,16 @@ def _database(reading: Reading, tables: Collection[type], memory: ParsedInput) -
                 yield from _log_batches(reading, evidence, node, memory.packets)
             if everything or Declared in tables:
                 for number, channel in evidence.channels().items():
-                    yield from in_batches(declared_rows(reading, evidence, node, channel, number))
+                    yield from in_batches(databases.declared_rows(reading, evidence, node, channel, number))
             if everything or Journal in tables:
                 columns = partial(_events, reading, evidence, node, memory.lists)
-                rows = partial(journal_rows, reading, evidence, node)
+                rows = partial(databases.journal_rows, reading, evidence, node)
                 yield from _by_column_or_row(evidence.journal_columns(), columns, rows)
     except StoreError as error:
-        yield from in_batches([refused(reading, "", why_unread(reading.path, error))])
+        yield from in_batches([databases.refused(reading, "", databases.why_unread(reading.path, error))])
 
 
-def _log_batches(reading: Reading, evidence: Columnar, node: str, packets: Packets) -> Iterator[Batch]:
+def _log_batches(reading: databases.Reading, evidence: Columnar, node: str, packets: Packets) -> Iterator[Batch]:
     as_of = evidence.as_of()
     for number, channel in evidence.channels().items():
         sums = LogSums()
@@ -124,7 +111,7 @@ def _log_batches(reading: Reading, evidence: Columnar, node: str, packets: Packe
         yield from _by_column_or_row(evidence.log_columns(number), columns, rows)
         # The sums lack what was read by row.
         counts = evidence.standing(number, sums) or next(each for each in evidence.standings() if each.number == number)
-        yield from in_batches([node_row(reading, node, counts, sums.nick, as_of)])
+        yield from in_batches([databases.node_row(reading, node, counts, sums.nick, as_of)])
 
 
 def _messages(log: Logged, packets: Packets, sums: LogSums, whole: Mapping[str, Any]) -> Batch | None:
@@ -159,16 +146,16 @@ def _messages(log: Logged, packets: Packets, sums: LogSums, whole: Mapping[str, 
 
 
 def _message_rows(
-    reading: Reading, evidence: Columnar, node: str, channel: str, number: int, sums: LogSums
+    reading: databases.Reading, evidence: Columnar, node: str, channel: str, number: int, sums: LogSums
 ) -> Iterator[Message]:
     as_of = evidence.as_of()
     for row in evidence.messages(number):
         sums.nick = (row.nick if row.own else None) or sums.nick
-        yield message_row(reading, node, channel, row, as_of)
+        yield databases.message_row(reading, node, channel, row, as_of)
 
 
 def _by_column_or_row(
-    found: Iterable[T | None], columns: Callable[[T], Batch | None], rows: Callable[[], Iterator[Row]]
+    found: Iterable[T | None], columns: Callable[[T], Batch | None], rows: Callable[[], Iterator[databases.Row]]
 ) -> Iterator[Batch]:
     """Yield a batch for each of these. From the first on that can be none, yield the rest row by row."""
     done = 0
@@ -184,7 +171,7 @@ def _by_column_or_row(
         yield batch
 
 
-def _events(reading: Reading, evidence: Columnar, node: str, lists: IdLists, values: Columns) -> Batch:
+def _events(reading: databases.Reading, evidence: Columnar, node: str, lists: IdLists, values: Columns) -> Batch:
     places = pyarrow.array(values["place"], pyarrow.int64())
     boots, channels = evidence.boots(), evidence.channels()
     numbers = [place >> PLACE_BITS for place in values["place"]]
@@ -197,7 +184,7 @@ def _events(reading: Reading, evidence: Columnar, node: str, lists: IdLists, val
         v=VERSION,
         node=whose,
         boot=boot,
-        seq=pyarrow.compute.bit_wise_and(places, SEQ_MASK),
+        seq=pyarrow.compute.bit_wise_and(places, databases.SEQ_MASK),
         channel=_each(values["channel"], lambda number: channels.get(number, "")),
         deps=tuple(map(lists.__getitem__, values["deps"])),
         **{name: column for name, column in values.items() if name not in _OTHERWISE},
@@ -210,7 +197,7 @@ def _each(numbers: Sequence[Any], name: Any) -> Any:
     return next(iter(names.values())) if len(names) == 1 else [names[number] for number in numbers]
 
 
-def line_batches(reading: Reading) -> Iterator[Batch]:
+def line_batches(reading: databases.Reading) -> Iterator[Batch]:
     number = 1
     with open(reading.path, "rb") as file:
         for block in blocks(file):
@@ -255,7 +242,7 @@ def sound_events(block: bytes) -> pyarrow.Table | None:
     return None if pyarrow.compute.list_flatten(events["deps"]).null_count else events
 
 
-def _event_batch(reading: Reading, events: pyarrow.Table) -> Batch:
+def _event_batch(reading: databases.Reading, events: pyarrow.Table) -> Batch:
     given: dict[str, Any] = {name: events[name].combine_chunks() for name in events.column_names}
     for name, value in {"run_id": reading.run_id, "channel": "", "mono_us": 0}.items():
         given[name] = pyarrow.compute.fill_null(given[name], value)

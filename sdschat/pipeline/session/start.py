@@ -17,20 +17,11 @@ from typing import TYPE_CHECKING, Final
 
 from sdschat.audit.errors import NO_SPARK, PipelineProblem, install_command
 from sdschat.audit.processes import size_of
+from sdschat.pipeline.session import spark_errors
 from sdschat.pipeline.session.class_archive import archive_flags
 from sdschat.pipeline.session.health_check import PANDAS, TRIES, gone_since, must_answer, try_again
 from sdschat.pipeline.session.java import ADVICE, OLDEST, find_java, usable_home
 from sdschat.pipeline.session.package_files import PACKAGE_ROOT, package_zip
-from sdschat.pipeline.session.spark_errors import (
-    interrupts_kept,
-    is_of_spark,
-    last_words,
-    python_logs_to,
-    reason,
-    since,
-    standard_error_to,
-    write_log4j,
-)
 from sdschat.pipeline.session.spark_target import (
     QUICK_TO_START,
     ROOM_FOR_QUERIES,
@@ -56,8 +47,8 @@ def spark(target: SparkTarget) -> Iterator[SparkSession]:
         folder.mkdir(parents=True, exist_ok=True)
         log = chosen.log or folder / "spark.log"
         log.parent.mkdir(parents=True, exist_ok=True)
-        stack.enter_context(python_logs_to(log))
-        with interrupts_kept():
+        stack.enter_context(spark_errors.python_logs_to(log))
+        with spark_errors.interrupts_kept():
             session = _open(chosen, folder, log)
         if chosen.kind is not TargetKind.GIVEN:
             stack.callback(_stop, session, chosen)
@@ -66,7 +57,7 @@ def spark(target: SparkTarget) -> Iterator[SparkSession]:
         try:
             yield session
         except Exception as error:
-            if is_of_spark(error):
+            if spark_errors.is_of_spark(error):
                 raise _told(error, chosen, log) from error
             raise
 
@@ -75,7 +66,7 @@ def _told(error: Exception, target: SparkTarget, log: Path) -> PipelineProblem:
     logging.getLogger(__name__).error("Spark failed", exc_info=error)
     if gone := gone_since(target):
         return PipelineProblem(gone, NO_SPARK)
-    return PipelineProblem(f"Spark failed: {reason(str(error))}. The details are in {log}.")
+    return PipelineProblem(f"Spark failed: {spark_errors.reason(str(error))}. The details are in {log}.")
 
 
 def _open(target: SparkTarget, folder: Path, log: Path) -> SparkSession:
@@ -100,10 +91,10 @@ def _open(target: SparkTarget, folder: Path, log: Path) -> SparkSession:
         builder = builder.config(key, value)
     before = size_of(log)
     try:
-        with standard_error_to(log), _environment(variables):
+        with spark_errors.standard_error_to(log), _environment(variables):
             return builder.getOrCreate()
     except Exception as error:
-        raise PipelineProblem(_why(target, error, log, since(log, before)), NO_SPARK) from error
+        raise PipelineProblem(_why(target, error, log, spark_errors.since(log, before)), NO_SPARK) from error
 
 
 def _java(target: SparkTarget, folder: Path, log: Path) -> tuple[str, dict[str, str | None]]:
@@ -123,7 +114,7 @@ def _java(target: SparkTarget, folder: Path, log: Path) -> tuple[str, dict[str, 
         variables["SPARK_LOCAL_IP"] = "127.0.0.1"
         path = [str(PACKAGE_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         variables["PYTHONPATH"] = os.pathsep.join(path)
-    flags = [f"-Dlog4j2.configurationFile={write_log4j(folder, log)}", f"-Dderby.system.home={folder}"]
+    flags = [f"-Dlog4j2.configurationFile={spark_errors.write_log4j(folder, log)}", f"-Dderby.system.home={folder}"]
     flags += archive_flags(folder, java)
     # Before the user's flags, which win.
     if target.few:
@@ -138,7 +129,7 @@ def _reach(target: SparkTarget, log: Path) -> SparkSession:
     from pyspark.sql import SparkSession
 
     try:
-        with standard_error_to(log):
+        with spark_errors.standard_error_to(log):
             session = SparkSession.builder.remote(target.remote).appName(target.app).getOrCreate()
             try_again(session, TRIES)
             for key, value in (of_session(target) | dict(target.conf)).items():
@@ -169,9 +160,9 @@ def _set(variables: Mapping[str, str | None]) -> None:
 
 def _why(target: SparkTarget, error: Exception, log: Path, said: str = "") -> str:
     """Return one line: what failed, the reason in Spark's words, and the place of the details."""
-    why = reason(str(error)) or type(error).__name__
+    why = spark_errors.reason(str(error)) or type(error).__name__
     if "JAVA_GATEWAY_EXITED" in why:
-        why = last_words(said) or why
+        why = spark_errors.last_words(said) or why
     if "stopped SparkContext" in why:  # Spark's message after it has given up
         why = "what listens there does not answer as a master of this version of Spark does"
     what = f"Spark at {target.shown} " if target.remote or target.kind is TargetKind.CLUSTER else "Spark "
