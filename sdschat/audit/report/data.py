@@ -15,8 +15,8 @@ from sdschat.audit.answers import Figures
 from sdschat.audit.compare import Comparison
 from sdschat.audit.figures import figures
 from sdschat.audit.node_evidence import Silver
-from sdschat.audit.schemas import VERSION, AuditChannel
-from sdschat.audit.verdict import Audit, Rules, counted
+from sdschat.audit.schemas import FAULTS, VERSION, AuditChannel, AuditFinding
+from sdschat.audit.verdict import Audit, OfChannel, Rules, counted
 from sdschat.identity.sanitize import harmless
 
 Named = Callable[[str], str]  # returns the shown name of a node
@@ -89,6 +89,20 @@ class ReportData(NamedTuple):
     figures: Figures
     provenance: Mapping[str, str]
     sources: Mapping[tuple[str, str, str], str]  # run, channel and node: the file that they were read from
+
+
+class ChannelPart(NamedTuple):
+    """The part of a page on one channel."""
+
+    data: ReportData
+    channel: AuditChannel
+    rows: OfChannel
+    figures: Figures  # of this channel
+    named: Named
+
+    @property
+    def faults(self) -> list[AuditFinding]:
+        return [row for row in self.rows.findings if row.kind in FAULTS]
 
 
 def shown_channels(audit: Audit) -> list[AuditChannel]:

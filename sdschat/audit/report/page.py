@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
-from sdschat.audit.answers import Figures
 from sdschat.audit.report import pictures, tables
 from sdschat.audit.report.data import (
     NOTHING,
-    Named,
+    ChannelPart,
     ReportData,
     duration,
     escaped,
@@ -20,26 +19,15 @@ from sdschat.audit.report.data import (
 )
 from sdschat.audit.report.embed import Pictures, document
 from sdschat.audit.report.tables import table
-from sdschat.audit.report.timeline import Scene, timeline
-from sdschat.audit.schemas import FAULTS, FIELD, AuditChannel
-from sdschat.audit.verdict import ALONE, OfChannel, by_channel, channel_sentence, counted, names_of, sentence
+from sdschat.audit.report.timeline import timeline
+from sdschat.audit.schemas import FAULTS, FIELD
+from sdschat.audit.verdict import ALONE, by_channel, channel_sentence, counted, names_of, sentence
 
 _MOVE: Final = (
     "A row for each node, with a tick for each delivery, and a bar where it was not running, was silent or had ended. "
     "Drag a picture sideways to move in time, turn the wheel with Shift to zoom, double-click to go back. Point at "
     "anything for its figures; click a name in the legend to see one receiver alone."
 )
-
-
-class _Part(NamedTuple):
-    """The part of the page about one channel."""
-
-    data: ReportData
-    channel: AuditChannel
-    rows: OfChannel
-    figures: Figures  # of this channel
-    named: Named
-    drawn: Pictures
 
 
 def page(data: ReportData, cache: Path | None = None) -> str:
@@ -56,8 +44,8 @@ def page(data: ReportData, cache: Path | None = None) -> str:
     drawn, of = Pictures(cache), by_channel(audit)
     for channel in shown:
         key = (channel.run_id, channel.channel)
-        part = _Part(data, channel, of(channel), of_channel(data.figures, key), names_of(audit.nodes), drawn)
-        body += _channel(part, alone=len(audit.channels) == 1)
+        part = ChannelPart(data, channel, of(channel), of_channel(data.figures, key), names_of(audit.nodes))
+        body += _channel(part, drawn, alone=len(audit.channels) == 1)
     if len(audit.channels) > len(shown):
         left = counted(len(audit.channels) - len(shown), "more channel is", "more channels are")
         body.append(f'<p class="note">{left} in the tables of the lake.</p>')
@@ -70,19 +58,19 @@ def section(heading: str, note: str, inner: str) -> str:
     return f"<section><h2>{escaped(heading)}</h2>{said}{inner}</section>\n" if inner else ""
 
 
-def _channel(part: _Part, alone: bool) -> Iterator[str]:
+def _channel(part: ChannelPart, drawn: Pictures, alone: bool) -> Iterator[str]:
     channel = part.channel
     name = channel.channel if channel.run_id == FIELD else f"{channel.channel} of {channel.run_id}"
     if not alone:
         yield f'<h3>{escaped(name)}</h3><p class="note">{escaped(channel_sentence(channel))}</p>'
     yield _tiles(part)
-    yield from _course(part)
-    yield from _agreement(part)
+    yield from _course(part, drawn)
+    yield from _agreement(part, drawn)
     yield from _answers(part)
-    yield from _figures(part)
+    yield from _figures(part, drawn)
 
 
-def _tiles(part: _Part) -> str:
+def _tiles(part: ChannelPart) -> str:
     channel, figures = part.channel, part.figures
     delivered = tables.spread_of(figures.spread, "delivered")
     heal = [row.heal_p95 for row in figures.repair if row.heal_p95 is not None]
@@ -105,26 +93,23 @@ def _tiles(part: _Part) -> str:
     )
 
 
-def _course(part: _Part) -> Iterator[str]:
-    nodes, missing, findings = part.rows
-    faults = [row for row in findings if row.kind in FAULTS]
-    if part.channel.messages <= 1 and not (part.figures.curve or faults or missing):
+def _course(part: ChannelPart, drawn: Pictures) -> Iterator[str]:
+    if part.channel.messages <= 1 and not (part.figures.curve or part.faults or part.rows.missing):
         return  # one message that nobody else has makes empty lanes
-    picture = timeline(Scene(part.figures, nodes, missing, faults, part.named))
+    picture = timeline(part)
     if picture is not None:
-        yield section("What happened when", _MOVE, part.drawn.place(picture))
+        yield section("What happened when", _MOVE, drawn.place(picture))
 
 
-def _agreement(part: _Part) -> Iterator[str]:
-    data, named = part.data, part.named
+def _agreement(part: ChannelPart, drawn: Pictures) -> Iterator[str]:
+    data, named, faults = part.data, part.named, part.faults
     nodes, missing, findings = part.rows
-    faults = [row for row in findings if row.kind in FAULTS]
     if nodes and part.channel.messages:
         yield section(
             "Who has what",
             "Each row is a node, each cell a stretch of the log that all should have, the oldest messages at the left. "
             "Not owed: said before the node joined, too late for it, or dated ahead. Diamonds are faults.",
-            part.drawn.place(pictures.convergence(nodes, part.channel.messages, part.figures.cell, faults, named)),
+            drawn.place(pictures.convergence(nodes, part.channel.messages, part.figures.cell, faults, named)),
         )
     yield section("Missing", "What a node should have and has not.", tables.missing(data, missing, named))
     yield section("Faults", "What breaks a promise.", tables.findings(data, faults, named))
@@ -135,7 +120,7 @@ def _agreement(part: _Part) -> Iterator[str]:
     yield section("Nodes", "", tables.nodes(part.rows, named, part.channel.nodes == 1))
 
 
-def _answers(part: _Part) -> Iterator[str]:
+def _answers(part: ChannelPart) -> Iterator[str]:
     found, named = part.figures, part.named
     note = tables.everybody_note(found.spread)
     yield section("How long until everybody had it", note, tables.last_ones(found.last, named))
@@ -147,8 +132,8 @@ def _answers(part: _Part) -> Iterator[str]:
     yield section("Unproven", tables.unproven_note(found.unproven), listed)
 
 
-def _figures(part: _Part) -> Iterator[str]:
-    figures, named, drawn = part.figures, part.named, part.drawn
+def _figures(part: ChannelPart, drawn: Pictures) -> Iterator[str]:
+    figures, named = part.figures, part.named
     if figures.curve:
         note = tables.latency_note(figures.delivery)
         yield section("How long delivery took", note, drawn.place(pictures.latency(figures.curve)))

@@ -8,11 +8,11 @@ from typing import Any, Final, NamedTuple
 
 import altair as alt
 
-from sdschat.audit.answers import Absence, Figures
-from sdschat.audit.report.data import Named, duration, moment, size
+from sdschat.audit.answers import Absence
+from sdschat.audit.report.data import ChannelPart, duration, moment, size
 from sdschat.audit.report.embed import Picture, data
 from sdschat.audit.report.pictures import MOST_NODES, WIDE, duration_axis, node_axis, shades, tips
-from sdschat.audit.schemas import FAULTS, AuditFinding, AuditMissing, AuditNode
+from sdschat.audit.schemas import FAULTS, AuditNode
 from sdschat.audit.verdict import LOST, counted
 
 _LANE: Final = 40
@@ -28,49 +28,39 @@ _REPAIRS: Final = {
 _VIAS: Final = {"live": "#5b8def", "repair": "#e8963a", "sync": "#2aa89a", "store": "#9a6bd8"}
 
 
-class Scene(NamedTuple):
-    """The content of the pictures of one channel."""
-
-    figures: Figures  # of this channel alone
-    nodes: Sequence[AuditNode]
-    missing: Sequence[AuditMissing]
-    faults: Sequence[AuditFinding]
-    named: Named
-
-
-def timeline(scene: Scene) -> Picture | None:
+def timeline(part: ChannelPart) -> Picture | None:
     """Draw nodes, deliveries, bytes and repairs over time; None if there is no journal to tell of it."""
-    if not scene.figures.course:
+    if not part.figures.course:
         return None
-    shown = shown_nodes(scene)
-    parts = [_lanes(scene, shown), _latency(scene, shown), _bytes(scene), _repairs(scene)]
-    whole = alt.vconcat(*(part for part in parts if part is not None), spacing=14)
+    shown = shown_nodes(part)
+    views = [_lanes(part, shown), _latency(part, shown), _bytes(part), _repairs(part)]
+    whole = alt.vconcat(*(view for view in views if view is not None), spacing=14)
     # Parts have new names within the whole.
     named = [
-        view.name for part in whole.vconcat for view in getattr(part, "layer", [part]) if isinstance(view.name, str)
+        view.name for each in whole.vconcat for view in getattr(each, "layer", [each]) if isinstance(view.name, str)
     ]
     receivers = [name for name in named if name.startswith(_CHOOSE)]
     whole.params = [_move(named), *([_chosen(receivers)] if receivers else [])]  # without views, it would be in all
     return whole.resolve_scale(color="independent")
 
 
-def shown_nodes(scene: Scene) -> list[AuditNode]:
+def shown_nodes(part: ChannelPart) -> list[AuditNode]:
     """Return the nodes that are drawn: those with faults, then those that were away longest."""
     away: dict[str, int] = defaultdict(int)
-    for row in scene.figures.away:
+    for row in part.figures.away:
         away[row.node] += row.to_ms - row.from_ms
-    worst = sorted(scene.nodes, key=lambda row: (row.agrees, -row.missing, -away[row.node], row.node))[:MOST_NODES]
-    return sorted(worst, key=lambda row: (scene.named(row.node), row.node))
+    worst = sorted(part.rows.nodes, key=lambda row: (row.agrees, -row.missing, -away[row.node], row.node))[:MOST_NODES]
+    return sorted(worst, key=lambda row: (part.named(row.node), row.node))
 
 
-def _span(scene: Scene) -> tuple[int, int]:
-    ends = [row.at_ms for row in scene.figures.course] + [row.last_ms for row in scene.nodes]
-    starts = [row.at_ms for row in scene.figures.course] + [row.first_ms for row in scene.nodes if row.first_ms]
-    return min(starts), max(ends) + scene.figures.grain
+def _span(part: ChannelPart) -> tuple[int, int]:
+    ends = [row.at_ms for row in part.figures.course] + [row.last_ms for row in part.rows.nodes]
+    starts = [row.at_ms for row in part.figures.course] + [row.first_ms for row in part.rows.nodes if row.first_ms]
+    return min(starts), max(ends) + part.figures.grain
 
 
-def _time(scene: Scene, title: str | None = None) -> alt.X:
-    scale = alt.Scale(type="utc", domain=list(_span(scene)), nice=False)
+def _time(part: ChannelPart, title: str | None = None) -> alt.X:
+    scale = alt.Scale(type="utc", domain=list(_span(part)), nice=False)
     return alt.X("at:T", scale=scale, axis=alt.Axis(title=title, grid=True, tickCount=8))
 
 
@@ -85,11 +75,11 @@ def _chosen(views: list[str]) -> alt.TopLevelSelectionParameter:
     return alt.TopLevelSelectionParameter(name="receiver", select=point, bind="legend", views=views)
 
 
-def _lanes(scene: Scene, shown: Sequence[AuditNode]) -> Picture:
+def _lanes(part: ChannelPart, shown: Sequence[AuditNode]) -> Picture:
     """Draw a lane for each node: when it was there, when it was not, its deliveries and its faults."""
-    lanes = {row.node: scene.named(row.node) for row in shown}
+    lanes = {row.node: part.named(row.node) for row in shown}
     y = node_axis(list(dict.fromkeys(lanes.values())))
-    away = [_away_row(row, lanes) for row in scene.figures.away if row.node in lanes]
+    away = [_away_row(row, lanes) for row in part.figures.away if row.node in lanes]
     there = [
         {"at": row.first_ms, "until": row.last_ms, "node": lanes[row.node]}
         for row in shown
@@ -97,14 +87,14 @@ def _lanes(scene: Scene, shown: Sequence[AuditNode]) -> Picture:
     ]
     lane = alt.Chart(data(there)).mark_bar(height=16, color="#8795a5", opacity=0.25, cornerRadius=3)
     gap = alt.Chart(data(away)).mark_bar(height=16, cornerRadius=2, opacity=0.85)
-    words = alt.Chart(data(with_room(away, *_span(scene))))
+    words = alt.Chart(data(with_room(away, *_span(part))))
     gaps = tips(node="node", kind="was", lasted="for", since="from (UTC)")
     whole = alt.layer(
-        lane.encode(x=_time(scene), x2="until:T", y=y).properties(name="lanes"),
-        _ticks(scene, lanes).encode(x=_time(scene), y=y),
-        gap.encode(x=_time(scene), x2="until:T", y=y, color=shades("kind:N", _AWAY, "top"), tooltip=gaps),
-        words.mark_text(dy=-14, fontSize=11, align="left", fontWeight=600).encode(x=_time(scene), y=y, text="words:N"),
-        _marks(scene, lanes).encode(x=_time(scene), y=y),
+        lane.encode(x=_time(part), x2="until:T", y=y).properties(name="lanes"),
+        _ticks(part, lanes).encode(x=_time(part), y=y),
+        gap.encode(x=_time(part), x2="until:T", y=y, color=shades("kind:N", _AWAY, "top"), tooltip=gaps),
+        words.mark_text(dy=-14, fontSize=11, align="left", fontWeight=600).encode(x=_time(part), y=y, text="words:N"),
+        _marks(part, lanes).encode(x=_time(part), y=y),
     ).properties(width=WIDE, height=max(2, len(shown)) * _LANE, title="Nodes: there, away, and faults")
     return whole.resolve_scale(color="independent")
 
@@ -137,16 +127,16 @@ def with_room(away: Sequence[Mapping[str, Any]], begin: int, end: int) -> list[d
     return found
 
 
-def _ticks(scene: Scene, lanes: Mapping[str, str]) -> Picture:
+def _ticks(part: ChannelPart, lanes: Mapping[str, str]) -> Picture:
     rows = [
         {
-            "at": row.at_ms + scene.figures.grain / 2,
+            "at": row.at_ms + part.figures.grain / 2,
             "node": lanes[row.node],
             "via": row.what.removeprefix("delivered "),
             "n": row.n,
             "when": moment(row.at_ms),
         }
-        for row in scene.figures.course
+        for row in part.figures.course
         if row.node in lanes and row.what.startswith("delivered ")
     ]
     colours = shades("via:N", _VIAS, "top", "delivered")
@@ -154,20 +144,20 @@ def _ticks(scene: Scene, lanes: Mapping[str, str]) -> Picture:
     return alt.Chart(data(rows)).mark_tick(height=12, thickness=2).encode(color=colours, tooltip=told)
 
 
-def _marks(scene: Scene, lanes: Mapping[str, str]) -> Picture:
+def _marks(part: ChannelPart, lanes: Mapping[str, str]) -> Picture:
     """Draw what is missing and what is wrong, at the time of the message."""
     rows = [
         {"at": row.lamport, "node": lanes[row.node], "what": f"lacks {row.message_id[:12]}", "detail": row.detail}
-        for row in scene.missing
+        for row in part.rows.missing
         if row.node in lanes and row.reason == LOST
     ]
     rows += [
         {"at": row.lamport, "node": lanes[row.node], "what": row.kind, "detail": row.detail}
-        for row in scene.faults
+        for row in part.faults
         if row.node in lanes and row.lamport and row.kind in FAULTS
     ]
-    first = min((row.first_ms for row in scene.nodes if row.first_ms), default=0)
-    last = max((row.last_ms for row in scene.nodes), default=0)
+    first = min((row.first_ms for row in part.rows.nodes if row.first_ms), default=0)
+    last = max((row.last_ms for row in part.rows.nodes), default=0)
     inside = [row for row in rows if first <= int(str(row["at"])) <= last]  # a forged date would stretch the axis
     return (
         alt.Chart(data(inside))
@@ -176,8 +166,8 @@ def _marks(scene: Scene, lanes: Mapping[str, str]) -> Picture:
     )
 
 
-def _latency(scene: Scene, shown: Sequence[AuditNode]) -> Picture | None:
-    lanes = {row.node: scene.named(row.node) for row in shown}
+def _latency(part: ChannelPart, shown: Sequence[AuditNode]) -> Picture | None:
+    lanes = {row.node: part.named(row.node) for row in shown}
     rows = [
         {
             "at": row.at_ms,
@@ -189,13 +179,13 @@ def _latency(scene: Scene, shown: Sequence[AuditNode]) -> Picture | None:
             "says_half": duration(row.p50),
             "n": row.n,
         }
-        for row in scene.figures.spread
+        for row in part.figures.spread
         if row.figure == "pace" and row.node in lanes
     ]
     if not rows:
         return None
     base = alt.Chart(data(rows)).encode(
-        x=_time(scene),
+        x=_time(part),
         color=alt.Color("node:N", title="receiver", legend=alt.Legend(orient="right", labelLimit=110, symbolLimit=20)),
         opacity=alt.condition(alt.selection_point(name="receiver"), alt.value(0.9), alt.value(0.08)),
     )
@@ -209,30 +199,30 @@ def _latency(scene: Scene, shown: Sequence[AuditNode]) -> Picture | None:
     )
 
 
-def _bytes(scene: Scene) -> Picture | None:
+def _bytes(part: ChannelPart) -> Picture | None:
     sums: dict[tuple[int, str], list[int]] = defaultdict(lambda: [0, 0])
-    for row in scene.figures.course:
+    for row in part.figures.course:
         if row.what.startswith("sent "):
             at = sums[row.at_ms, row.what.removeprefix("sent ") or "other"]
             at[0] += row.bytes
             at[1] += row.n
     rows = [
-        _Part(at, cause, total, f"{size(total)} in {counted(packets, 'packet', 'packets')}")
+        _Piece(at, cause, total, f"{size(total)} in {counted(packets, 'packet', 'packets')}")
         for (at, cause), (total, packets) in sorted(sums.items())
     ]
-    return _columns(scene, rows, "bytes", "Bytes sent by all nodes, by cause")
+    return _columns(part, rows, "bytes", "Bytes sent by all nodes, by cause")
 
 
-def _repairs(scene: Scene) -> Picture | None:
+def _repairs(part: ChannelPart) -> Picture | None:
     sums: dict[tuple[int, str], int] = defaultdict(int)
-    for row in scene.figures.course:
+    for row in part.figures.course:
         if row.what in _REPAIRS:
             sums[row.at_ms, _REPAIRS[row.what]] += row.n
-    rows = [_Part(at, what, n, f"{n:,}") for (at, what), n in sorted(sums.items())]
-    return _columns(scene, rows, "repairs", "Repairs, duplicates and refused packets")
+    rows = [_Piece(at, what, n, f"{n:,}") for (at, what), n in sorted(sums.items())]
+    return _columns(part, rows, "repairs", "Repairs, duplicates and refused packets")
 
 
-class _Part(NamedTuple):
+class _Piece(NamedTuple):
     """A part of the column of one stretch of time."""
 
     at: int
@@ -241,20 +231,20 @@ class _Part(NamedTuple):
     says: str
 
 
-def _columns(scene: Scene, parts: Sequence[_Part], name: str, title: str) -> Picture | None:
+def _columns(part: ChannelPart, pieces: Sequence[_Piece], name: str, title: str) -> Picture | None:
     """Draw a column for each stretch of time; its parts stand on each other."""
-    if not parts:
+    if not pieces:
         return None
     rows, tops = [], defaultdict[int, int](int)
-    for part in parts:
-        low, tops[part.at] = tops[part.at], tops[part.at] + part.value
-        place = {"low": low, "high": tops[part.at], "until": part.at + scene.figures.grain, "when": moment(part.at)}
-        rows.append({"at": part.at, "what": part.what, "says": part.says} | place)
+    for piece in pieces:
+        low, tops[piece.at] = tops[piece.at], tops[piece.at] + piece.value
+        place = {"low": low, "high": tops[piece.at], "until": piece.at + part.figures.grain, "when": moment(piece.at)}
+        rows.append({"at": piece.at, "what": piece.what, "says": piece.says} | place)
     return (
         alt.Chart(data(rows))
         .mark_rect()
         .encode(
-            x=_time(scene, title="UTC"),
+            x=_time(part, title="UTC"),
             x2="until:T",
             y=alt.Y("low:Q", title=None, axis=alt.Axis(format="~s", tickCount=4)),
             y2="high:Q",
