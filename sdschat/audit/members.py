@@ -247,7 +247,6 @@ def _left_over(replicas: list[_Replica], deleted: Mapping[str, int]) -> Iterator
 
 
 def _count(path: Path, texts: set[bytes]) -> int:
-    """Return how many of the texts are anywhere in a file."""
     try:
         raw = path.read_bytes()
     except OSError:

@@ -63,7 +63,6 @@ def naming(nodes: Iterable[AuditNode]) -> Named:
 
 
 def _other_channels(channels: Sequence[AuditChannel], shown: Sequence[AuditChannel]) -> Iterator[str]:
-    """Count the channels that are not shown."""
     more = "more " if shown else ""
     agree = sum(row.converged for row in channels) - sum(row.converged for row in shown)
     differ = len(channels) - len(shown) - agree
@@ -145,7 +144,6 @@ def refused_lines(rows: Iterable[Quarantine], most: int | None) -> Iterator[str]
 
 
 def unsearchable_lines(paths: Iterable[Path], most: int | None) -> Iterator[str]:
-    """Describe the databases whose search index is damaged, alone or together with other damage."""
     said = "the search index is damaged, on which no message depends; searches there may find too little"
     return _cut([f"{safe(str(path))}: {said}" for path in paths], most)
 

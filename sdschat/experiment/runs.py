@@ -112,7 +112,6 @@ def command_of(changed: Mapping[str, Any], seed: int) -> str:
 
 
 def setting_from(pairs: tuple[str, ...]) -> GroupSetting:
-    """Return the setting given by `--with name=value` options, with values as in TOML."""
     import tomllib
 
     from sdschat.audit.errors import PipelineProblem

@@ -82,7 +82,6 @@ class GroupSetting:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def changed(self) -> dict[str, Any]:
-        """Return the values that differ from the defaults, as in a grid file."""
         return {
             field.name: getattr(self, field.name)
             for field in dataclasses.fields(self)

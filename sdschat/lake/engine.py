@@ -95,11 +95,9 @@ class LakeEngine(ABC):
         return hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()
 
     def note_begun(self, rules: str) -> None:
-        """Note that a verdict is being made, and by which rules."""
         self._note(AuditBase(self.bronze(), False, rules))
 
     def note_whole(self) -> None:
-        """Note that the verdict which was begun is whole."""
         if base := self._base():
             self._note(base._replace(whole=True))
 

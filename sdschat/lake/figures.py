@@ -90,7 +90,6 @@ _NOT_TAKEN: Final = 20
 
 
 def report_data(lake: LakeEngine, root: str, grain: int, made_ms: int) -> ReportData:
-    """Return the data of a page: the verdict, and the figures that `measure` has just made."""
     audit = audit_of(lake)
     sources = places_in(lake)
     made_from = provenance(lake, root, made_ms, sources.values())

@@ -218,7 +218,6 @@ class Refused(NamedTuple):
 
 
 def refused_in(lake: LakeEngine, run_id: str | None = None, most: int = MOST) -> Refused:
-    """Return the rows of the quarantine that still count."""
     lake.name(schemas.Quarantine, "quarantined")
     lake.name(schemas.Whole, "whole")
     lake.make("refused", STANDING, once=False)

@@ -38,7 +38,6 @@ class StagedSource(NamedTuple):
 
 
 def stage(sources: Sequence[Source], folder: Path, run_id: str, read_ms: int) -> list[StagedSource]:
-    """Read the files into `folder`."""
     sizes = {source: size_of(Path(source.path)) for source in sources}
     processes = min(len(sources), os.cpu_count() or 1)
     job = partial(_stage, folder=folder, run_id=run_id, read_ms=read_ms)

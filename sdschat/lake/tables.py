@@ -136,7 +136,6 @@ class Tables:
         return self._files(table, self._look(table), wanted)
 
     def files_of(self, table: type, buckets: Collection[str]) -> list[str]:
-        """Return the files that have the rows of these buckets, of a table that has parts."""
         return self.files(table, lambda part: part[0][:2] in buckets)
 
     def rows(self, table: type) -> int:

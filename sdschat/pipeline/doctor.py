@@ -83,7 +83,6 @@ def ask_there(target: SparkTarget) -> list[Finding]:
 
 
 def _here(problem: str) -> str:
-    """Return the problem without the advice to run the doctor."""
     return problem.partition("; `sdschat pipeline doctor")[0]
 
 
@@ -153,7 +152,6 @@ def _folders(target: SparkTarget) -> list[Finding]:
 
 
 def ask(target: SparkTarget, limit: float = LIMIT) -> Answer:
-    """Ask Spark. Return its answer within `limit` seconds, or the problem."""
     context = get_context("spawn")
     heard, tell = context.Pipe(duplex=False)
     process = context.Process(target=_ask, args=(target, tell), daemon=True)
@@ -229,7 +227,6 @@ def _of_task(batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def answers(session: SparkSession) -> Iterator[Answer]:
-    """Yield what the session tells, and then what a task tells too."""
     found = Answer(session.version)
     yield found
     try:

@@ -181,7 +181,6 @@ def _rows_if_few(name: str, rows: DataFrame, large: bool) -> pyarrow.Table | Non
 
 
 def _width(schema: StructType) -> int:
-    """Return about how many bytes a row takes in memory."""
     return sum(_TEXT if each.dataType.simpleString() not in _NUMBERS else 8 for each in schema)
 
 
@@ -190,7 +189,6 @@ def _with_bucket(table: type, rows: DataFrame) -> DataFrame:
 
 
 def _write(rows: DataFrame, place: str, *parts: str, **options: str) -> int:
-    """Write the rows as Parquet files, and return their number."""
     from pyspark.sql import Observation
     from pyspark.sql import functions as F
 

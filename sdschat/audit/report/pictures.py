@@ -94,7 +94,6 @@ def _state(cell: Cell | None, held: float) -> tuple[str, str]:
 
 
 def latency(curve: Sequence[CurvePoint]) -> Picture:
-    """Draw the share of deliveries by time, a line for each way they came."""
     rows = [
         {
             "way": f"{point.via or 'other'} ({point.n:,})",

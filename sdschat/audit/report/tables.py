@@ -185,7 +185,6 @@ def filter_note(rows: Sequence[answers.MetricsFilter]) -> str:
 
 
 def spread_of(spread: Sequence[answers.Spread], figure: str) -> answers.Spread | None:
-    """Return the spread of a figure of which a channel has one."""
     return next((row for row in spread if row.figure == figure), None)
 
 

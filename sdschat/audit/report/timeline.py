@@ -76,7 +76,6 @@ def _chosen(views: list[str]) -> alt.TopLevelSelectionParameter:
 
 
 def _lanes(part: ChannelPart, shown: Sequence[AuditNode]) -> Picture:
-    """Draw a lane for each node: when it was there, when it was not, its deliveries and its faults."""
     lanes = {row.node: part.named(row.node) for row in shown}
     y = node_axis(list(dict.fromkeys(lanes.values())))
     away = [_away_row(row, lanes) for row in part.figures.away if row.node in lanes]
@@ -145,7 +144,6 @@ def _ticks(part: ChannelPart, lanes: Mapping[str, str]) -> Picture:
 
 
 def _marks(part: ChannelPart, lanes: Mapping[str, str]) -> Picture:
-    """Draw what is missing and what is wrong, at the time of the message."""
     rows = [
         {"at": row.lamport, "node": lanes[row.node], "what": f"lacks {row.message_id[:12]}", "detail": row.detail}
         for row in part.rows.missing

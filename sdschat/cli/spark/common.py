@@ -201,7 +201,6 @@ def added_lines(found: Iterable[Added]) -> Iterator[str]:
 
 
 def tell_refused(bad: Sequence[Quarantine]) -> None:
-    """List the inputs that could not be read, on standard error."""
     for each in bad[:_SHOWN]:
         say(f"not taken: {refused_where(each)}: {refused_why(each)}")
     if len(bad) > _SHOWN:

@@ -79,7 +79,6 @@ class Watch:
         self._next_table = 0.0
 
     def until(self, asked: EndRequest, every: float, once: bool, checks: Sequence[Callable[[], None]]) -> None:
-        """Take batches in until `asked` is made, or with `once` until nothing is left."""
         with self._shown() as live:
             while not asked.made:
                 batch = self._stream.batch()

@@ -109,7 +109,6 @@ def model_runs(wanted: Sequence[Case]) -> list[Run]:
 
 
 def compared(wanted: Sequence[Case], rows: Iterable[SimRun]) -> list[Compared]:
-    """Compare the results of the runs above. None of them may have failed."""
     done: dict[tuple[str, str], list[dict[str, float]]] = defaultdict(list)
     for row in rows:
         done[row.by, row.setting_id].append(row.numbers)

@@ -48,7 +48,6 @@ def due_pushes(g: Group, message: int) -> Indices:
 
 
 def heard_again(g: Group, message: int, senders: Indices, ears: Ears) -> None:
-    """Cancel the planned pushes of a message that these senders have sent again."""
     _settle(g, message, ears.who_of(np.flatnonzero(g.push_due[message] < NEVER), senders))
 
 
@@ -83,7 +82,6 @@ def lacks(g: Group, sender: int, message: int, who: Indices) -> Indices:
 
 
 def call_off(g: Group, sender: int, held: int, who: Indices) -> None:
-    """Cancel the pushes of messages that a newer filter of this sender has."""
     if g.wanted is None:
         return
     had = g.wanted[who, sender] & np.uint16(held)

@@ -155,7 +155,6 @@ def due_answers(g: Group, message: int, who: Indices) -> Indices:
 
 
 def settle(g: Group, message: int, who: Indices) -> None:
-    """Remove the entries for a message from the incoming repair buffer."""
     g.answer_due[message][who] = NEVER
     g.asked[message][who] = 0
     g.asked_at[message][who] = g.now

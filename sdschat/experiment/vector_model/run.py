@@ -134,7 +134,6 @@ def _take(g: Group, number: int, new: Array) -> None:
 
 
 def _hear_names(g: Group, live: Step, ears: Ears) -> None:
-    """Mark as missing the messages that a participant lacks and others name."""
     unaware = g.unaware
     if not len(unaware):
         return

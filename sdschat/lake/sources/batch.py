@@ -47,7 +47,6 @@ def _array(value: Any, kind: pyarrow.DataType, count: int) -> pyarrow.Array:
 
 
 def in_batches(rows: Iterable[Any]) -> Iterator[Batch]:
-    """Group rows of any tables into batches of one table each."""
     waiting: dict[type, list[Any]] = {}
     size = 0
     for row in rows:

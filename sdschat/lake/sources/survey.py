@@ -79,7 +79,6 @@ def within(folder: Path) -> Iterator[tuple[str | None, os.DirEntry[str] | Path]]
 
 
 def _belongs(name: str, names: set[str]) -> bool:
-    """True if the file belongs to a database beside it, or to a profile."""
     return name in _OF_PROFILES or any(
         name.endswith(end) and name.removesuffix(end).endswith(".db") and name.removesuffix(end) in names
         for end in _BESIDE_DATABASE

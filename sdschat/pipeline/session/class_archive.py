@@ -53,7 +53,6 @@ def _base(folder: Path, java: Java) -> Path:
 
 
 def warm_up(target: SparkTarget) -> Path:
-    """Make the archive, and return its path."""
     if importlib.util.find_spec("pyspark") is None:
         raise PipelineProblem(f"pyspark is not installed. Do: {install_command('pipeline')}", NO_SPARK)
     assert target.cache is not None

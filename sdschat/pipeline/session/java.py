@@ -61,7 +61,6 @@ def find_java(environ: Mapping[str, str] = os.environ) -> Search:
 
 
 def _look_at(home: Path, source: str) -> Java | str:
-    """Return the Java in this folder, or the problem with it."""
     program = home / "bin" / ("java.exe" if os.name == "nt" else "java")
     if not program.exists():
         return "has no bin/java"

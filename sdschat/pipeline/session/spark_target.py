@@ -56,7 +56,6 @@ class SparkTarget:
 
     @property
     def named(self) -> bool:
-        """True if the user said something of Spark."""
         return bool(self.master or self.remote or self.conf)
 
     @property
@@ -64,7 +63,6 @@ class SparkTarget:
         return without_token(self.remote or self.master)
 
     def problem(self) -> str:
-        """Return the problem with the user's choice, or ""."""
         if self.remote and self.master:
             return "--master and --remote exclude each other: a Connect server has its own master. Give one of them."
         if self.remote and not self.remote.startswith("sc://"):

@@ -159,7 +159,6 @@ def _set(variables: Mapping[str, str | None]) -> None:
 
 
 def _why(target: SparkTarget, error: Exception, log: Path, said: str = "") -> str:
-    """Return one line: what failed, the reason in Spark's words, and the place of the details."""
     why = spark_errors.reason(str(error)) or type(error).__name__
     if "JAVA_GATEWAY_EXITED" in why:
         why = spark_errors.last_words(said) or why
@@ -189,7 +188,6 @@ Told = Callable[[str], None]
 
 @contextmanager
 def told_what_for(text: str, told: Told, after: float = PATIENCE) -> Iterator[None]:
-    """Tell the user this text if the work takes longer than usual."""
     timer = threading.Timer(after, told, (text,))
     timer.daemon = True
     timer.start()
