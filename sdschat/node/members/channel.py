@@ -104,11 +104,6 @@ class MembersChannel:
     # For the rest of the program.
 
     @property
-    def active(self) -> bool:
-        """True if this is a members' channel."""
-        return self._engine is not None
-
-    @property
     def engine(self) -> TimberEngine:
         assert self._engine is not None
         return self._engine

@@ -110,14 +110,6 @@ class EngineEvents:
     def _near(self, prefix: str) -> set[str]:
         return {*self.log.find_ids(prefix), *(one for one in self._names if one.startswith(prefix))}
 
-    def last_own(self) -> str:
-        """Return the id of our newest post that is alive; empty if there is none."""
-        newest_first = (placed.post for placed in self.log.before(None))
-        return next((post.message_id for post in newest_first if post.own and self.find(post.message_id)), "")
-
-    def person(self, slot: int) -> str:
-        return self._person(slot)
-
     def shown(self, view: PostView) -> MemberPost:
         post = view.post
         sender = self._person(post.name.author)

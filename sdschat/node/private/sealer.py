@@ -45,9 +45,6 @@ class ChannelSealer:
         self._epochs[epoch.epoch_id] = epoch
         return epoch.epoch_id
 
-    def has(self, epoch_id: bytes) -> bool:
-        return epoch_id in self._epochs
-
     def use(self, epoch_id: bytes) -> None:
         """Seal with this epoch's key from now on."""
         self._present = self._epochs[epoch_id]
