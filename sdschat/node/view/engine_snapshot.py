@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sdschat.node.channel.session import ChannelSession
-from sdschat.node.view import live as live
+from sdschat.node.view import live
 from sdschat.node.view.values import MissingMessage
 from sdschat.sds.bloom import compact, waku
 from sdschat.sds.bloom.compact import read_filter
@@ -71,11 +71,9 @@ class PeerPeek(NamedTuple):
     """Another participant."""
 
     sender_id: str
-    nick: str  # empty where nobody proved to have one
     online: bool
     role: str
     heard_at: int  # 0: not heard
-    last_lamport: int
     layout: str
 
 
@@ -84,17 +82,12 @@ class Peek(NamedTuple):
 
     now: int  # epoch milliseconds
     me: str
-    channel: str
     online: bool
-    timing: str
     lamport: int
-    horizon: int
     t_min: int
     t_max: int
     groups: int
-    max_requests: int
     sync_interval: int
-    sync_due: int
     filter: FilterPeek
     missing: tuple[MissingMessage, ...]
     doubted: tuple[str, ...]  # ids of missing messages that only unsigned packets name
@@ -106,23 +99,18 @@ class Peek(NamedTuple):
     peers: tuple[PeerPeek, ...]
 
 
-def peek(session: ChannelSession, me: str, now: Now, timing: str = "spec") -> Peek:
+def peek(session: ChannelSession, me: str, now: Now) -> Peek:
     state = session.channel.state
     config = state.config
     return Peek(
         now.wall,
         me,
-        session.name,
         state.online,
-        timing,
         state.clock.value,
-        state.horizon,
         config.t_min,
         config.t_max,
         config.num_response_groups,
-        config.max_requests,
         config.sync_interval,
-        now.to_wall(state.sync.due),
         _filter(session),
         tuple(live.missing(session, now)),
         tuple(entry.message_id for entry in state.requests.missing.values() if not entry.proven),
@@ -208,11 +196,9 @@ def _peers(session: ChannelSession, now: Now) -> tuple[PeerPeek, ...]:
         found.append(
             PeerPeek(
                 sender_id,
-                presence.online.get(sender_id, ""),
                 sender_id in presence.online and session.channel.state.online,
                 presence.roles.get(sender_id, ""),
                 session.reception.last_heard.at(sender_id, now),
-                0 if peer is None else peer.last_lamport,
                 "" if peer is None else peer.filter_format,
             )
         )
@@ -231,11 +217,8 @@ class FilterSeen(NamedTuple):
     """A filter as it came from a peer."""
 
     layout: str
-    bits: int
     hashes: int
     fill: float
-    floor: int
-    size: int
     problem: str  # why it says nothing; empty: it can be read
 
     @property
@@ -252,10 +235,9 @@ def is_compact(packed: bytes) -> bool:
 def filter_seen(packed: bytes) -> FilterSeen:
     read = read_filter(packed)
     if isinstance(read, str):
-        return FilterSeen("unknown", 0, 0, 0.0, 0, len(packed), read)
-    if isinstance(read, compact.CompactFilter):
-        return FilterSeen("compact", read.bits, read.hashes, read.fill, read.floor, len(packed), "")
-    return FilterSeen("waku", waku.BITS, waku.HASHES, read.fill, 0, len(packed), "")
+        return FilterSeen("unknown", 0, 0.0, read)
+    layout = "compact" if isinstance(read, compact.CompactFilter) else "waku"
+    return FilterSeen(layout, read.hashes, read.fill, "")
 
 
 def filter_holds(packed: bytes, message_id: str) -> bool:

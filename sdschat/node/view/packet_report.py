@@ -187,8 +187,6 @@ class FieldPart(NamedTuple):
 
     number: int
     name: str
-    kind: str
-    start: int
     size: int  # of the whole field, with its tag and length
     value: str  # in short
 
@@ -204,7 +202,6 @@ _FIELDS: Final = {
     20: "content",
     15001: "sync_proof",
 }
-_KINDS: Final = {VARINT: "varint", BYTES: "bytes"}
 _TEXTS: Final = ("sender_id", "message_id", "channel_id")
 
 
@@ -215,12 +212,11 @@ def packet_fields(packet: bytes) -> list[FieldPart]:
     try:
         for field in fields(packet):
             name = _FIELDS.get(field.number, "unknown")
-            kind = _KINDS.get(field.wire, f"wire type {field.wire}")
             value = _field_value(name, field.wire, packet[field.body : field.end])
-            found.append(FieldPart(field.number, name, kind, field.start, field.end - field.start, value))
+            found.append(FieldPart(field.number, name, field.end - field.start, value))
             at = field.end
     except Malformed as error:
-        found.append(FieldPart(0, "rest", "none", at, len(packet) - at, str(error)))
+        found.append(FieldPart(0, "rest", len(packet) - at, str(error)))
     return found
 
 

@@ -83,8 +83,6 @@ class LensInspector:
                         shown.message_id,
                         shown.sender_id,
                         shown.dependencies,
-                        False,
-                        shown.via,
                         shown.own,
                         shown.verdict in (Verdict.KNOWN, Verdict.NEW),
                     )
@@ -154,7 +152,7 @@ class LensInspector:
             return log.raw(message_id) if held is None else held.raw
 
         return ViewInput(
-            peek(session, node.sender_id, node.clock.now(), node.settings.timing),
+            peek(session, node.sender_id, node.clock.now()),
             self.trace(channel),
             _once(nick_of),
             lambda message_id: self._known(channel, message_id),

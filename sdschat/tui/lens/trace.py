@@ -49,8 +49,6 @@ class LogLine(NamedTuple):
     message_id: str
     sender_id: str
     dependencies: tuple[str, ...]
-    late: bool
-    via: str
     own: bool
     signed: bool = True
 
@@ -135,8 +133,6 @@ class LensTrace:
                 message.message_id,
                 message.sender_id,
                 tuple(entry.message_id for entry in message.causal_history),
-                body.late,
-                body.via,
                 body.said.own,
                 body.said.opened.verdict.signed,
             )

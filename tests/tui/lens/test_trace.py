@@ -35,7 +35,7 @@ def test_a_rebroadcast_tells_nothing_of_now() -> None:
     message = Message(BOB, "m1", "lobby", 5, (HistoryEntry("m0"),), b"f", (), b"text")
     trace.see(10, "live", b"x", message)
     before = (trace.peer(BOB).offset, trace.peer(BOB).filter_at)
-    trace.add(LogLine(5, "m1", BOB, ("m0",), False, "live", False))
+    trace.add(LogLine(5, "m1", BOB, ("m0",), False))
     trace.see(90_000, "live", b"x", message)
     assert (trace.peer(BOB).offset, trace.peer(BOB).filter_at) == before
 
@@ -43,7 +43,7 @@ def test_a_rebroadcast_tells_nothing_of_now() -> None:
 def test_who_names_a_message_is_proven_to_hold_it() -> None:
     trace = LensTrace(ME)
     trace.see(1, "live", SIGNED, sync(1, names=("m1",)))
-    trace.add(LogLine(2, "m2", BOB, (), False, "live", False))
+    trace.add(LogLine(2, "m2", BOB, (), False))
     found = Evidence(BOB, "range", "", 3, 0.0)
     trace.hear(NodeEvent("lobby", 3, ev.StateChanged("m3", AckState.ACKED, (BOB,), 0, found)))
     assert dict(trace.peer(BOB).proven) == {"m1": "mention", "m2": "author", "m3": "range"}
@@ -52,7 +52,7 @@ def test_who_names_a_message_is_proven_to_hold_it() -> None:
 def test_what_nobody_signed_is_unproven_until_somebody_does() -> None:
     trace = LensTrace(ME)
     trace.see(1, "live", b"x", sync(1, names=("m1", "m2", "m3")))
-    trace.add(LogLine(2, "m4", BOB, (), False, "live", False, False))
+    trace.add(LogLine(2, "m4", BOB, (), False, False))
     assert set(trace.peer(BOB).proven.values()) == {"unproven"}
     trace.see(3, "live", SIGNED, sync(3, names=("m1",)))
     found = Evidence(BOB, "range", "", 3, 0.0)
@@ -64,7 +64,7 @@ def test_what_nobody_signed_is_unproven_until_somebody_does() -> None:
 def test_who_wrote_a_message_wrote_it_whatever_came_first() -> None:
     trace = LensTrace(ME)
     trace.see(1, "live", b"x", sync(1, names=("m1",)))
-    trace.add(LogLine(2, "m1", BOB, (), False, "live", False))
+    trace.add(LogLine(2, "m1", BOB, (), False))
     trace.see(3, "live", b"x", sync(3, names=("m1",)))
     assert dict(trace.peer(BOB).proven) == {"m1": "author"}
 
@@ -107,7 +107,7 @@ def test_nothing_grows_without_end() -> None:
         trace.hear(NodeEvent("lobby", number, ev.DependenciesMissing(f"m{number}", (f"d{number}",))))
         trace.hear(NodeEvent("lobby", number, ev.DuplicateReceived("same", sender)))
         trace.see(number, "live", b"x", sync(number + 1, sender, (f"n{number}",)))
-        trace.add(LogLine(number, f"m{number}", sender, (), False, "live", False))
+        trace.add(LogLine(number, f"m{number}", sender, (), False))
     assert len(trace.events) == limits.EVENTS
     assert len(trace.steps) <= limits.MESSAGES
     assert len(trace.steps["same"]) == limits.STEPS
