@@ -47,11 +47,8 @@ class Workspace:
         model = self.models[name] = (TalkModel if peer_of(name) else ChannelModel)(self.view, name, self._words)
         channel = self.models.get(model.conversation.channel)
         if channel is not None and channel is not model:
-            model.connection = channel.connection  # messages of two go by that channel
+            model.connection = channel.connection  # messages of two go by that channel, also while it is cut
         self.order.append(name)
-        room = self.models.get(model.conversation.channel)
-        if room is not None:
-            model.connection = room.connection  # of a conversation: that of the channel, also while it is cut
         return model
 
     def watch_sleep(self, tell: Callable[[str], object]) -> None:
