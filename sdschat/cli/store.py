@@ -71,9 +71,7 @@ def command(chosen: Chosen, channels: Sequence[str], keep: str | None, metrics: 
     """
     chosen = _as_store(chosen)
     if channels in (("status",), ("compact",)):
-        from sdschat.cli import store
-
-        return store.status(chosen, as_json) if channels[0] == "status" else store.compact(chosen)
+        return status(chosen, as_json) if channels[0] == "status" else compact(chosen)
     if as_json:
         raise CommandProblem("--json goes with `sdschat store status` only.", WRONG_USE)
     names = [name if name == ALL else channel_name(name) for name in dict.fromkeys(channels)]
@@ -89,7 +87,7 @@ def command(chosen: Chosen, channels: Sequence[str], keep: str | None, metrics: 
             "for a Store.",
             WRONG_USE,
         )
-    keeping = ServedChannel(_time("--keep", keep), chosen.settings.max_size)
+    keeping = ServedChannel(_keep_time(keep), chosen.settings.max_size)
     place = None if metrics is None else _place(metrics)
     return run_node(chosen, lambda node: _Run(node, chosen, names, keeping, place).run(), names, keeps=False)
 
@@ -117,13 +115,13 @@ def _of_members(name: str) -> bool:
         raise CommandProblem(str(error), WRONG_USE) from error
 
 
-def _time(name: str, text: str | None) -> int:
+def _keep_time(text: str | None) -> int:
     if text is None:
         return 0
-    found = time_option(name, text, "; 90d is 90 days.")
+    found = time_option("--keep", text, "; 90d is 90 days.")
     if found < 60_000:
         raise CommandProblem(
-            f"{name} is {text!r}; nothing under a minute makes sense. Write 90d for 90 days.", WRONG_USE
+            f"--keep is {text!r}; nothing under a minute makes sense. Write 90d for 90 days.", WRONG_USE
         )
     return found
 
