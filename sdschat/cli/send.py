@@ -127,7 +127,7 @@ def command(
     if not text:
         raise CommandProblem("A message needs some text.", WRONG_USE)
     if text == "-":
-        standard_input()  # raises Problem if it is closed, before anything is started
+        standard_input()  # raises CommandProblem if it is closed, before anything is started
     refuse_namesakes(chosen, name)
     order = _Order(name, text, wait, patience, ephemeral, to, chosen.text("broker") is None, chosen.profile)
     return run_node(chosen, lambda node: _Sending(node, order).run(), [name], catches_up=False, data_set=dataset)

@@ -37,7 +37,7 @@ ExtensionFactory = Callable[["ChannelSession"], "ChannelExtension"]
 
 class Node:
     """Feed, save, send, tell. All of it on the loop's thread; nothing here blocks but the disk.
-    What only a channel needs is imported with the first one, so that an interface is shown sooner (`late`)."""
+    What only a channel needs is imported with the first one, so that an interface is shown sooner."""
 
     def __init__(
         self, profile: Profile, nick: str, settings: Settings, network: TransportFactory, clock: Clock | None = None

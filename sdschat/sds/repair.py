@@ -221,7 +221,7 @@ class IncomingRepairBuffer(ScheduledSends[RepairRequest]):
         return self.make_room(requested_by, message_id, ANSWERS_PER_SENDER, ANSWERS_PER_CHANNEL)
 
     def rank(self, message_id: str) -> tuple[int, int]:
-        """Return the same; of those who are owed as much, who asked first."""
+        """Return the place among all that are due: whoever is owed least first, and of those, who asked first."""
         return self.share_of_owner(message_id), self.entries[message_id].at
 
     def settle(self, answer: RepairRequest, at: int) -> None:

@@ -155,7 +155,8 @@ class PushBuffer(ScheduledSends[Push]):
         return self.make_room(wanted_by, message_id, PUSHES_PER_SENDER, PUSHES_PER_CHANNEL)
 
     def rank(self, message_id: str) -> tuple[int, int]:
-        """Return the same; of one participant's the oldest first, since the others depend on it."""
+        """Return the place among all that are due: whoever is owed least first, and of one participant's the oldest,
+        since the others depend on it."""
         return self.share_of_owner(message_id), self.entries[message_id].lamport
 
     def want(self, push: Push, sender_id: str) -> bool:

@@ -161,7 +161,7 @@ OUTSIDE_THE_FILTER = -2  # a generation that no filter ever has, nor the one bef
 WITHOUT_A_BODY = -3  # in the place of a generation: only the id is here, and it is not named by us
 TOLD = -4  # likewise, and nobody has seen the message here: another participant told the id, its date and its sender
 UNPROVEN = -5  # in the place of a generation, for a message that waits for its date: nobody signed it
-FROM_STORE = "store"  # the way by which nothing comes that is at the same time on its way to others
+FROM_STORE = "store"  # fetched from a Store: other participants are not receiving it now
 
 
 class LogRow(NamedTuple):

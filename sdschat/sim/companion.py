@@ -207,7 +207,7 @@ class Companion:
     def saved(self) -> None:
         """Note that everything of this step is saved."""
 
-    # `Log` and `Library`, over the disk.
+    # `ComparedLog` and `HistoryLibrary`, over the disk.
 
     def summary(self, low: LogKey, high: LogKey) -> RangeSummary:
         return self._entries.summary(low, high)
@@ -234,7 +234,7 @@ class Companion:
         row = self.node.store.history.row(message_id)
         return None if row is None else StoredMessage(LogKey(*row.entry[:2]), row.raw)
 
-    # `Intake`.
+    # `HistoryIntake`.
 
     def take_in(self, packets: Sequence[bytes], via: str, now: Now) -> TakenIn:
         channel = self.node.channel

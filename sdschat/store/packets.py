@@ -26,7 +26,7 @@ _ONE: Final = (
 
 
 class ChannelLog:
-    """One channel, also before its first message is saved: `catchup.Log` and `catchup.library.Library`."""
+    """One channel, also before its first message is saved: the `ComparedLog` and `HistoryLibrary` of `catchup`."""
 
     def __init__(self, store: Store, channel: str) -> None:
         self._store = store

@@ -110,7 +110,7 @@ class Booth:
 
 
 class Shelf:
-    """`keeper_answers.Shelf` over the disk of a simulated node: what it has committed, and nothing else."""
+    """`ArchiveReader` over the disk of a simulated node: what it has committed, and nothing else."""
 
     def __init__(self, companion: Companion) -> None:
         self._companion = companion

@@ -13,7 +13,7 @@ from sdschat.wire.store_codec import MAX_ITEMS, Range, StoreKey
 
 
 class StorePage(Protocol):
-    """`store_client.StorePage`."""
+    """The part of `FetchedPackets` that is used here."""
 
     @property
     def packets(self) -> tuple[bytes, ...]: ...

@@ -133,12 +133,12 @@ class ChannelConversation:
         kind, reply_to, twice = 0, "", False
         other_copy = ""
         if stored.verdict == Verdict.UNSIGNED:
-            from sdschat.node.channel.copies import difference_to_copy  # likewise
+            from sdschat.node.channel.copies import difference_to_copy  # needed once messages are shown
 
             other_copy = difference_to_copy(self._reader, self.name, stored.message_id)
         envelope = envelope_of(self._codec, stored.raw)
         if envelope is not None:
-            from sdschat.node.channel.author_chains import said_twice  # needed once messages are shown
+            from sdschat.node.channel.author_chains import said_twice  # likewise
 
             kind, reply_to = envelope.kind, envelope.reply_to
             twice = said_twice(self._reader, self.name, stored.sender_id, envelope.place)

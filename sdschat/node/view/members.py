@@ -184,7 +184,7 @@ class MembersConversation(ChannelConversation):
             self._on_disk = None
             return session.members.log
         if self._on_disk is None:
-            from sdschat.node.members.saved import saved_log  # likewise
+            from sdschat.node.members.saved import saved_log  # only where members' channels are used
 
             self._on_disk = saved_log(self._reader, self.name, self._node.sender_id, self._node.nick)
         return self._on_disk

@@ -254,7 +254,7 @@ class Conversation(Protocol):
         """Return the participants, ourselves first."""
 
     def present(self) -> tuple[str, ...]:
-        """Return the ids of the others who are here now, in the order in which they came."""
+        """Return the ids of the others who are here now, in the order of their names."""
 
     # State of the user. Saving returns False if it cannot be saved now; the node reports the reason itself.
 
