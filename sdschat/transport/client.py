@@ -86,8 +86,8 @@ class MqttTransport:
         self._make_link = make_link
         self._reached = reached
         self._backoff = ReconnectBackoff(options.backoff_first, options.backoff_longest, (random or Random()).random)
-        self._notifier = EventQueue(AT_ONCE)
-        self._traffic = LinkTraffic(self._notifier.put, self._answered)
+        self._events = EventQueue(AT_ONCE)
+        self._traffic = LinkTraffic(self._events.put, self._answered)
         self._outbox = Outbox(options.queue_packets, options.queue_bytes, options.window)
         self._limits = SizeLimits(options.max_payload)
         self._link: BrokerLink | None = None  # for packets that we send: from `_ready` until `_forget`
@@ -111,14 +111,14 @@ class MqttTransport:
     # Methods of `base.Transport`.
 
     def listen(self, handler: base.Handler) -> None:
-        self._notifier.listen(handler)
+        self._events.listen(handler)
 
     def start(self) -> None:
         if self._task is not None:
             raise RuntimeError("this transport was started before")
         self._loop = asyncio.get_running_loop()
-        self._notifier.begin(self._loop.call_soon)
-        self._task = start(self._run(), lambda error: self._notifier.put(base.Crashed(error)))
+        self._events.begin(self._loop.call_soon)
+        self._task = start(self._run(), lambda error: self._events.put(base.Crashed(error)))
 
     def subscribe(self, topic_filter: str) -> None:
         if topic_filter not in self._filters:
@@ -173,7 +173,7 @@ class MqttTransport:
     @property
     def failures(self) -> int:
         """Return the number of times the handler raised."""
-        return self._notifier.failures
+        return self._events.failures
 
     def describe(self) -> str:
         return str(self._options.address)
@@ -195,8 +195,8 @@ class MqttTransport:
         self._link = None
         for packet in self._outbox.drain():
             self._failed(packet, Failure.CLOSED, "The program left the broker before this was taken over.")
-        self._notifier.put(base.Disconnected(Why.CLOSED, "The program left the broker.", None))
-        self._notifier.finish()
+        self._events.put(base.Disconnected(Why.CLOSED, "The program left the broker.", None))
+        self._events.finish()
 
     async def _leave(self, grace: float) -> None:
         session = self._session
@@ -256,14 +256,14 @@ class MqttTransport:
             said = f"The broker refused to pass this on: {refusal} (topic {topic})."
             self._failed(packet, Failure.REFUSED, said)
         elif packet.tag is not _UNTRACKED:
-            self._notifier.put(base.Published(packet.tag))
+            self._events.put(base.Published(packet.tag))
         if not len(self._outbox):
             self._sent_all.set()
         self._pump()
 
     def _failed(self, packet: QueuedPacket, failure: Failure, detail: str) -> None:
         if packet.tag is not _UNTRACKED:
-            self._notifier.put(base.PublishFailed(packet.tag, failure, detail))
+            self._events.put(base.PublishFailed(packet.tag, failure, detail))
 
     async def _all_sent(self, patience: float) -> bool:
         """Wait up to `patience` seconds. Return True if the broker has accepted everything by then."""
@@ -279,7 +279,7 @@ class MqttTransport:
 
     async def _run(self) -> None:
         while not self._closing:
-            self._notifier.put(base.Connecting(self.describe(), self._backoff.attempts + 1))
+            self._events.put(base.Connecting(self.describe(), self._backoff.attempts + 1))
             end = await self._once()
             if end.why is Why.PROTOCOL and self._version == _NEW:
                 # Old brokers close an MQTT 5 connection without an answer. So after a protocol failure try MQTT 3.1.1.
@@ -313,7 +313,7 @@ class MqttTransport:
             return
         delay = self._backoff.next()
         self._hurry.clear()
-        self._notifier.put(base.Disconnected(end.why, end.detail, self._loop.time() + delay))
+        self._events.put(base.Disconnected(end.why, end.detail, self._loop.time() + delay))
         try:
             await asyncio.wait_for(self._hurry.wait(), delay)
         except TimeoutError:
@@ -366,7 +366,7 @@ class MqttTransport:
         self._limits.broker = opened.max_packet
         self._outbox.window = max(1, min(self._options.window, opened.window))
         limit, _ = self._limits.largest("")
-        self._notifier.put(
+        self._events.put(
             base.Connected(
                 self.describe(), _NAMES[self._version], limit, self._options.address.encrypted, opened.resumed
             )

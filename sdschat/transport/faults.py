@@ -57,7 +57,7 @@ class FaultyTransport:
         self._inner = inner
         self._faults = Applied(faults, faults)
         self._sieve: Sieve | None = None
-        self._notifier = EventQueue()
+        self._events = EventQueue()
         self._clock = clock
         self._kept: deque[tuple[str, bytes, bool, Hashable]] = deque()  # published while offline
         self._last: base.Connected | None = None
@@ -76,7 +76,7 @@ class FaultyTransport:
     def begin(self, connected: base.Connected | None) -> None:
         """Begin on a transport that runs already, instead of `start`; `connected` is its present connection."""
         self._last = connected
-        self._notifier.begin(lambda step: self._clock.call_at(self._clock.time(), step))
+        self._events.begin(lambda step: self._clock.call_at(self._clock.time(), step))
 
     def sift(self, sieve: Sieve | None, more: tuple[str, ...]) -> None:
         """Lose the packets that the sieve selects. `more` describes this and all other injected faults in words."""
@@ -97,10 +97,10 @@ class FaultyTransport:
             for lane in self.lanes.values():
                 lane.clear()
             if self._last is not None:
-                self._notifier.put(self._offline())
+                self._events.put(self._offline())
         elif cut and not faults.offline:
             if self._last is not None:
-                self._notifier.put(self._last)
+                self._events.put(self._last)
             while self._kept:
                 topic, payload, retain, tag = self._kept.popleft()
                 self.publish(topic, payload, retain=retain, tag=tag)
@@ -114,28 +114,28 @@ class FaultyTransport:
                 if self._faults.offline or self._sifted(Direction.IN, event.topic, event.payload):
                     pass
                 elif base.is_presence(event.topic):
-                    self._notifier.put(event)
+                    self._events.put(event)
                 else:
                     faults, lane = self._faults.incoming, self.lanes[Direction.IN]
                     came = event._replace(payload=lane.spoil(faults, event.payload))
                     lane.carry(faults, lambda: self._deliver(came), lambda: None)
             case base.Connected():
                 self._last = event._replace(address=self.describe())
-                self._notifier.put(self._offline() if self._faults.offline else self._last)
+                self._events.put(self._offline() if self._faults.offline else self._last)
             case base.Disconnected():
                 was, self._last = self._last, None
                 if not self._faults.offline or was is None or event.why is Why.CLOSED:
-                    self._notifier.put(event)
+                    self._events.put(event)
             case base.Connecting():
-                self._notifier.put(event._replace(address=self.describe()))
+                self._events.put(event._replace(address=self.describe()))
             case base.Published(tag) | base.PublishFailed(tag) if isinstance(tag, _Copy):
                 self._answer(tag, event)
             case _:
-                self._notifier.put(event)
+                self._events.put(event)
 
     def _deliver(self, event: base.Received) -> None:
         if not self._faults.offline:
-            self._notifier.put(event)
+            self._events.put(event)
 
     def _sifted(self, way: Direction, topic: str, payload: bytes) -> bool:
         if self._sieve is None or not self._sieve(way, topic, payload):
@@ -147,7 +147,7 @@ class FaultyTransport:
         """Report the result of the first copy of a packet only."""
         if not copy.told:
             copy.told = True
-            self._notifier.put(event._replace(tag=copy.tag))
+            self._events.put(event._replace(tag=copy.tag))
 
     def publish(self, topic: str, payload: bytes, *, qos: int = 1, retain: bool = False, tag: Hashable = None) -> None:
         problem = base.publish_problem(topic, qos)
@@ -178,13 +178,13 @@ class FaultyTransport:
             self._kept.append((topic, payload, retain, tag))
 
     def _failed(self, tag: Hashable, failure: Failure, detail: str) -> None:
-        self._notifier.put(base.PublishFailed(tag, failure, detail))
+        self._events.put(base.PublishFailed(tag, failure, detail))
 
     def listen(self, handler: base.Handler) -> None:
-        self._notifier.listen(handler)
+        self._events.listen(handler)
 
     def start(self) -> None:
-        self._notifier.begin(lambda step: self._clock.call_at(self._clock.time(), step))
+        self._events.begin(lambda step: self._clock.call_at(self._clock.time(), step))
         self._inner.start()
 
     def hang_up(self) -> None:
@@ -197,7 +197,7 @@ class FaultyTransport:
             self._failed(tag, Failure.CLOSED, "The program left before this was sent.")
         self._kept.clear()
         await self._inner.close(grace)
-        self._notifier.finish()
+        self._events.finish()
 
     def subscribe(self, topic_filter: str) -> None:
         self._inner.subscribe(topic_filter)

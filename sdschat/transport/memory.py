@@ -63,7 +63,7 @@ class MemoryTransport:
         self._network = network
         self._presence_topic = presence_topic
         self._presence = self._leaving = b""
-        self._notifier = EventQueue()
+        self._events = EventQueue()
         self._filters: dict[str, None] = {}
         self._queue: deque[tuple[str, bytes, bool, Hashable]] = deque()
         self._held: deque[tuple[str, bytes, bool]] = deque()  # received while paused
@@ -71,11 +71,11 @@ class MemoryTransport:
         self.connected = False
 
     def listen(self, handler: base.Handler) -> None:
-        self._notifier.listen(handler)
+        self._events.listen(handler)
 
     def start(self) -> None:
-        self._notifier.begin(self._network.soon)
-        self._notifier.put(base.Connecting(_ADDRESS, 1))
+        self._events.begin(self._network.soon)
+        self._events.put(base.Connecting(_ADDRESS, 1))
         self._network.soon(self.reconnect)
 
     def reconnect(self) -> None:
@@ -84,7 +84,7 @@ class MemoryTransport:
             return
         self.connected = True
         self._network.clients.append(self)
-        self._notifier.put(base.Connected(_ADDRESS, "memory", self._network.max_payload, True))
+        self._events.put(base.Connected(_ADDRESS, "memory", self._network.max_payload, True))
         for topic_filter in self._filters:
             self._give_retained(topic_filter)
         if self._presence:
@@ -100,7 +100,7 @@ class MemoryTransport:
         self._network.clients.remove(self)
         if self._presence_topic is not None:
             self._network.pass_on(self._presence_topic, self._leaving, True)
-        self._notifier.put(base.Disconnected(why, "The connection was cut.", None))
+        self._events.put(base.Disconnected(why, "The connection was cut.", None))
 
     def hang_up(self) -> None:
         self.drop(Why.CLOSED)
@@ -115,8 +115,8 @@ class MemoryTransport:
             self._network.pass_on(self._presence_topic, b"", True)
         while self._queue:
             tag = self._queue.popleft()[3]
-            self._notifier.put(base.PublishFailed(tag, Failure.CLOSED, "The program left before this was sent."))
-        self._notifier.finish()
+            self._events.put(base.PublishFailed(tag, Failure.CLOSED, "The program left before this was sent."))
+        self._events.finish()
 
     def subscribe(self, topic_filter: str) -> None:
         if topic_filter not in self._filters:
@@ -131,7 +131,7 @@ class MemoryTransport:
         problem = base.publish_problem(topic, qos)
         if problem is not None:
             raise ValueError(problem)
-        fail = self._notifier.put
+        fail = self._events.put
         if self._closed:
             fail(base.PublishFailed(tag, Failure.CLOSED, "The program has left."))
         elif len(payload) > self._network.max_payload:
@@ -150,7 +150,7 @@ class MemoryTransport:
                 self.publish(topic, payload, retain=retain, tag=tag)  # the connection was cut meanwhile: queue it again
                 return
             self._network.pass_on(topic, payload, retain)
-            self._notifier.put(base.Published(tag))
+            self._events.put(base.Published(tag))
 
         return step
 
@@ -161,7 +161,7 @@ class MemoryTransport:
         if self._paused:
             self._held.append((topic, payload, retained))
         else:
-            self._notifier.put(base.Received(topic, payload, retained))
+            self._events.put(base.Received(topic, payload, retained))
 
     def _give_retained(self, topic_filter: str) -> None:
         for topic, payload in self._network.retained.items():
@@ -181,7 +181,7 @@ class MemoryTransport:
     def resume(self) -> None:
         self._paused = False
         while self._held:
-            self._notifier.put(base.Received(*self._held.popleft()))
+            self._events.put(base.Received(*self._held.popleft()))
 
     def retry_now(self) -> None:
         self.reconnect()

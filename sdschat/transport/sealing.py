@@ -125,7 +125,7 @@ class SealedTransport:
         self._people = f"{presence_topic.rpartition('/')[0]}/"
         self._presence = self._leaving = b""
         self._schedule = schedule
-        self._notifier = EventQueue()
+        self._events = EventQueue()
         self._waiting: deque[base.Received] = deque()
         self._waiting_bytes = 0
         self._learned: dict[str, str] = {}  # topics of presence, of the broker and of the channel
@@ -150,13 +150,13 @@ class SealedTransport:
         if isinstance(event, base.Received):
             self._received(event)
         else:
-            self._notifier.put(event)
+            self._events.put(event)
 
     def _received(self, event: base.Received) -> None:
         if not event.payload:  # the broker removes what a topic kept; it can do so at any time anyway
             topic = self._learned.get(event.topic)
             if topic is not None:
-                self._notifier.put(event._replace(topic=topic))
+                self._events.put(event._replace(topic=topic))
             return
         opened = self._sealer.open(event.topic, event.payload)
         if opened is Unopened.UNKNOWN_EPOCH:
@@ -170,7 +170,7 @@ class SealedTransport:
         topic, packet = found
         if topic.startswith(self._people) and len(self._learned) < _MAX_LEARNED:
             self._learned[event.topic] = topic
-        self._notifier.put(event._replace(topic=topic, payload=packet, outdated=opened.outdated))
+        self._events.put(event._replace(topic=topic, payload=packet, outdated=opened.outdated))
 
     def _hold_back(self, event: base.Received) -> None:
         """Keep a packet until its key comes. The oldest go first: SDS brings them again."""
@@ -215,10 +215,10 @@ class SealedTransport:
     # The rest of `base.Transport`.
 
     def listen(self, handler: base.Handler) -> None:
-        self._notifier.listen(handler)
+        self._events.listen(handler)
 
     def start(self) -> None:
-        self._notifier.begin(self._schedule)
+        self._events.begin(self._schedule)
         self._inner.start()
 
     def hang_up(self) -> None:
@@ -226,7 +226,7 @@ class SealedTransport:
 
     async def close(self, grace: float = 1.0) -> None:
         await self._inner.close(grace)
-        self._notifier.finish()
+        self._events.finish()
 
     def pause(self) -> None:
         self._inner.pause()
