@@ -83,7 +83,7 @@ class Store(UserState):
         self._codec = codec
         self._lock = lock
         self._tallies: dict[str, ChannelTally] = load_tallies(connection, path)  # as committed, by channel
-        self._book = JournalWriter(connection, journal)
+        self._journal = JournalWriter(connection, journal)
 
     @classmethod
     def open(
@@ -187,7 +187,7 @@ class Store(UserState):
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
         """Collect changes, and commit them together when the block ends without an exception."""
-        transaction = Transaction(self._tallies, self._book, self.ranges)
+        transaction = Transaction(self._tallies, self._journal, self.ranges)
         yield transaction
         self._write(transaction)
 
@@ -225,7 +225,7 @@ class Store(UserState):
         self._wipe_due |= transaction.wipes
         self.wipe()
         self._tallies.update(transaction.tallies)
-        self._book.committed(transaction.rows)
+        self._journal.committed(transaction.rows)
         self.ranges.committed()
 
     def wipe(self) -> bool:
@@ -241,7 +241,7 @@ class Store(UserState):
     def trim_journal(self, rows: int, most: int) -> int:
         """Delete the oldest rows of the journal beyond `rows`, at most `most` of them. Return their number."""
         with as_store_error(self.path):
-            return self._book.trim(self.connection, rows, most)
+            return self._journal.trim(self.connection, rows, most)
 
     def close(self) -> None:
         """Close the database. Committed data is safe without it; it leaves one file instead of three."""

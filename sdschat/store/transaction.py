@@ -81,9 +81,9 @@ class Transaction:
     Channel numbers in keys are those of `ChannelTally.number`.
     """
 
-    def __init__(self, tallies: dict[str, ChannelTally], book: JournalWriter, ranges: Ranges) -> None:
+    def __init__(self, tallies: dict[str, ChannelTally], journal: JournalWriter, ranges: Ranges) -> None:
         self._known = tallies  # as committed, by channel
-        self._book = book
+        self._journal = journal
         self._ranges = ranges
         self.tallies: dict[str, ChannelTally] = {}  # of the channels that this transaction changes, as they will be
         self.rows: list[JournalRow] = []  # of the journal
@@ -262,9 +262,9 @@ class Transaction:
         if self.wipes:
             rewrite_tables(connection)
         if self.rows:
-            self._book.write(connection, self.rows, self._known, self.tallies)
+            self._journal.write(connection, self.rows, self._known, self.tallies)
         if self.rows or self._refused:
-            self._book.count_rejections(connection, self.rows, self._refused, self.tallies)
+            self._journal.count_rejections(connection, self.rows, self._refused, self.tallies)
 
     def _write_log(self, connection: sqlite3.Connection) -> None:
         names = {tally.number: tally.name for tally in self.tallies.values()}
