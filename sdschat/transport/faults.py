@@ -13,8 +13,6 @@ from sdschat.transport.base import Failure, Transport, Why
 from sdschat.transport.event_queue import EventQueue
 from sdschat.transport.fault_lane import MAX_HELD, NONE, Direction, FaultLane, Faults, Scheduler
 
-__all__ = ["MAX_HELD", "NONE", "Applied", "Direction", "FaultLane", "Faults", "FaultyTransport", "Scheduler"]
-
 # True if a packet is to be lost, judged by its direction, its topic and its bytes.
 Sieve = Callable[[Direction, str, bytes], bool]
 
@@ -22,8 +20,8 @@ Sieve = Callable[[Direction, str, bytes], bool]
 class Applied(NamedTuple):
     """The faults that are active."""
 
-    incoming: Faults = NONE
-    outgoing: Faults = NONE
+    incoming: Faults
+    outgoing: Faults
     more: tuple[str, ...] = ()  # other injected faults, in words
 
     @property

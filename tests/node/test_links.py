@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from sdschat.node.tools.links import Links
-from sdschat.transport.faults import Direction
+from sdschat.transport.fault_lane import Direction
 
 
 def test_a_packet_is_lost_where_nobody_at_a_whole_link_sent_it_just_now() -> None:

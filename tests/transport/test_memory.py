@@ -24,7 +24,8 @@ from sdschat.transport.base import (
     Why,
 )
 from sdschat.transport.client import MqttTransport
-from sdschat.transport.faults import NONE, Faults, FaultyTransport
+from sdschat.transport.fault_lane import NONE, Faults
+from sdschat.transport.faults import FaultyTransport
 from sdschat.transport.memory import MemoryNetwork, MemoryTransport
 from sdschat.transport.mqtt_options import MqttOptions
 from tests.transport.worlds import Mosquitto, Recorder, quick, run

@@ -12,7 +12,8 @@ from sdschat.node.node import Node
 from sdschat.sds.values import Message
 from sdschat.transport import base
 from sdschat.transport.base import place
-from sdschat.transport.faults import NONE, Direction, FaultyTransport, Sieve
+from sdschat.transport.fault_lane import NONE, Direction
+from sdschat.transport.faults import FaultyTransport, Sieve
 from sdschat.wire.sds_codec import SdsCodec
 
 SHARES: Final = ("loss", "duplicate", "reorder", "corrupt")

@@ -10,7 +10,7 @@ from typing import Final
 
 from sdschat.node.node import Node
 from sdschat.node.tools.fault_injection import Injection
-from sdschat.transport.faults import Direction
+from sdschat.transport.fault_lane import Direction
 
 _KEPT: Final = 1_000  # packets whose senders are known
 _RECENT: Final = 2.0  # seconds within which a packet comes from the broker
