@@ -13,7 +13,6 @@ from typing import Final, TextIO, TypeVar
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.identity.sanitize import harmless
-from sdschat.identity.signing import by_name as by_name
 
 
 def safe(text: str, *, lines: bool = False) -> str:
