@@ -103,6 +103,18 @@ class BufferShape(NamedTuple):
 dump: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 
 
+def dump_plain(value: Any) -> str:
+    """Return a value as JSON: bytes become hexadecimal digits."""
+    return dump(_for_json(value))
+
+
+def _for_json(value: Any) -> Any:
+    """Return a value for JSON: bytes become hexadecimal digits."""
+    if isinstance(value, bytes):
+        return value.hex()
+    return [_for_json(one) for one in value] if isinstance(value, tuple) else value
+
+
 def dump_ids(ids: tuple[str, ...]) -> str:
     """Return the ids as JSON. Nearly every id is hex digits, which need no escapes."""
     if not ids:

@@ -28,7 +28,7 @@ from sdschat.mvds.values import (
     WaitingRow,
     Write,
 )
-from sdschat.store.columns import dump, row_sum
+from sdschat.store.columns import dump_plain, row_sum
 from sdschat.store.errors import as_store_error
 from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction
@@ -98,7 +98,7 @@ def _write(connection: sqlite3.Connection, number: int, writes: Iterable[Write])
                 values = (number, *_message_values(row))
                 connection.execute(_KEEP, (*values, row_sum(values)))
             case Put(table, key, row):
-                put = (number, f"{table}/{key}", dump(_plain(row)))
+                put = (number, f"{table}/{key}", dump_plain(row))
                 connection.execute(_PUT, (*put, row_sum(put)))
             case Drop(table, key):
                 connection.execute(_DROP, (number, f"{table}/{key}"))
@@ -106,24 +106,16 @@ def _write(connection: sqlite3.Connection, number: int, writes: Iterable[Write])
 
 def _message_values(row: MessageRow) -> tuple[Any, ...]:
     message = row.message
-    gap = dump([one.hex() for one in row.gap])
     return (
         row.message_id.hex(),
         message.group_id,
         message.timestamp,
         message.body,
-        dump(_plain(message.metadata)),
+        dump_plain(message.metadata),
         row.peer,
         row.received_at,
-        gap,
+        dump_plain(row.gap),
     )
-
-
-def _plain(value: Any) -> Any:
-    """Return a value for JSON: bytes become hexadecimal digits."""
-    if isinstance(value, bytes):
-        return value.hex()
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
 
 
 def _metadata_from(values: Any) -> Metadata | None:

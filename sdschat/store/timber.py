@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from sdschat.store.columns import dump, row_sum, small_sum
+from sdschat.store.columns import dump_plain, row_sum, small_sum
 from sdschat.store.errors import StoreDamaged, as_store_error
 from sdschat.store.transaction import Transaction
 from sdschat.timber.chat import Head
@@ -170,14 +170,7 @@ def _columns(row: Row) -> tuple[Any, ...]:
         return row.place, row.time, row.text, row.edit, answers
     if isinstance(row, OperationRow):
         return row.arrival, row.raw, row.signature
-    return (dump(_plain(row)),)
-
-
-def _plain(value: Any) -> Any:
-    """Return a value for JSON: bytes become hexadecimal digits."""
-    if isinstance(value, bytes):
-        return value.hex()
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+    return (dump_plain(row),)
 
 
 def _row_from(table: str, values: Sequence[Any]) -> Row:
