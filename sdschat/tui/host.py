@@ -378,10 +378,6 @@ class Host:
         if not self.view.recorded and not self.view.connected(self.room):
             self.view.retry_now(self.room)  # whoever writes wants it to go out, and the next attempt may be far off
 
-    def next_active(self) -> str | None:
-        """Return the channel that needs attention most."""
-        return self.desktop.next_active()
-
     @property
     def on_light(self) -> bool:
         """True if the background is light."""

@@ -472,7 +472,7 @@ def test_posts_of_somebody_who_is_muted_are_not_shown(tmp_path: Path) -> None:
 
 def _mute(made: Stage, bob: Member, muted: bool) -> None:
     """Mute as /mute does, which finds people where direct messages are installed."""
-    made.app.view.mute(bob.node.sender_id, muted)
+    made.app.node.mute(bob.node.sender_id, muted)
     made.app.desktop.reload()
     made.app.log_view.refresh_rows()
 

@@ -16,7 +16,7 @@ from sdschat.node.view.channel import ChannelConversation
 from sdschat.node.view.direct import DirectConversation, Way
 from sdschat.node.view.members import MembersConversation, has_members
 from sdschat.node.view.private import privacy
-from sdschat.node.view.tags import is_namesake, tag_of
+from sdschat.node.view.tags import tag_of
 from sdschat.node.view.user_texts import UserTexts
 from sdschat.node.view.values import Conversation, conversation_id, peer_of
 from sdschat.sds.values import Now
@@ -111,15 +111,6 @@ class Conversations:
         name, rest = people.split(text)
         return people.find(name).sender_id, rest
 
-    def mute(self, sender_id: str, muted: bool) -> None:
-        """Show nothing of a participant from now on, or everything again. Raises ValueError with a sentence."""
-        self.node.mute(sender_id, muted)
-
-    def ignore(self, sender_id: str, ignored: bool) -> None:
-        """Keep only the ids of what a participant says from now on, or everything again. Raises ValueError with a
-        sentence."""
-        self.node.ignore(sender_id, ignored)
-
     def strangers(self, channel: str) -> list[Stranger]:
         """Return the new keys that wait in a channel until they are opened, the one heard last first."""
         session = self.session(channel)
@@ -154,10 +145,6 @@ class Conversations:
         """Return the beginning of a sender id, where another key goes by this nick or by one that looks like it; else
         an empty text. Nothing but its id tells such a participant from the other one."""
         return tag_of(self.node, sender_id, nick)
-
-    def is_namesake(self, sender_id: str, nick: str) -> bool:
-        """True for another participant who goes by our nick, or by one that looks like it."""
-        return is_namesake(self.node, sender_id, nick)
 
     # A channel: its session, its engine, its connection.
 

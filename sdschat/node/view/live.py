@@ -23,7 +23,7 @@ from sdschat.sds.values import AckState, Now
 if TYPE_CHECKING:
     from sdschat.node.channel.session import ChannelSession
     from sdschat.sds.incoming import BufferedMessage
-    from sdschat.sds.repair import MissingDependency as MissingEntry
+    from sdschat.sds.repair import MissingDependency
     from sdschat.sds.values import GapRow
 
 _GIVEN_UP = "lost"
@@ -53,7 +53,9 @@ def missing(session: ChannelSession, now: Now) -> list[MissingMessage]:
     return found
 
 
-def _missing(session: ChannelSession, entry: MissingEntry, waiters: list[BufferedMessage], now: Now) -> MissingMessage:
+def _missing(
+    session: ChannelSession, entry: MissingDependency, waiters: list[BufferedMessage], now: Now
+) -> MissingMessage:
     state = session.channel.state
     due = 0 if entry.t_req is None else now.to_wall(entry.t_req)
     named_by = sorted(
@@ -81,7 +83,7 @@ def _missing(session: ChannelSession, entry: MissingEntry, waiters: list[Buffere
     )
 
 
-def _asking(possible: bool, entry: MissingEntry, now: Now) -> RetrievalState:
+def _asking(possible: bool, entry: MissingDependency, now: Now) -> RetrievalState:
     if not possible or entry.t_req is None:
         return RetrievalState.OFF
     if entry.suppressed:
@@ -102,7 +104,7 @@ def _given_up(session: ChannelSession) -> list[GapRow]:
     return [gap for gap in gaps if gap.reason == _GIVEN_UP and not is_flooding(session, gap.charged_to)]
 
 
-def _shown(session: ChannelSession, entries: Iterable[MissingEntry]) -> list[MissingEntry]:
+def _shown(session: ChannelSession, entries: Iterable[MissingDependency]) -> list[MissingDependency]:
     return [entry for entry in entries if entry.proven and not is_flooding(session, entry.charged_to)]
 
 

@@ -74,7 +74,7 @@ def _named(host: Host, argument: str) -> str:
 
 
 def _next(host: Host, argument: str) -> None:
-    name = host.next_active()
+    name = host.desktop.next_active()
     if name is None:
         host.warn("nothing is unread in the other channels")
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Sized
 from typing import Final
 
+from sdschat.node.view.tags import is_namesake
 from sdschat.node.view.values import by_name
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.delivery import name_of
@@ -52,7 +53,7 @@ def _nick(host: Host, argument: str) -> None:
         raise CommandError(str(error)) from error
     host.desktop.watch_words()
     host.show_notice(f"{before} is now known as {nick_text(host.node.nick)}. The key, and so who you are, is the same.")
-    if any(host.view.is_namesake(person.sender_id, person.nick) for person in host.conversation.people()):
+    if any(is_namesake(host.node, person.sender_id, person.nick) for person in host.conversation.people()):
         host.warn("Another key goes by this nick: ids stand beside both, and others are warned. /nick changes yours.")
 
 

@@ -12,7 +12,7 @@ from sdschat.tui.model.words import count, nick_text, reason_text
 
 def _mute(host: Host, argument: str) -> None:
     try:
-        name, _ = _set(host, "mute", argument, lambda sender_id: host.view.mute(sender_id, True))
+        name, _ = _set(host, "mute", argument, lambda sender_id: host.node.mute(sender_id, True))
     except CommandError:
         if argument not in map(host.label, host.desktop.order):
             raise
@@ -23,7 +23,7 @@ def _mute(host: Host, argument: str) -> None:
 
 
 def _unmute(host: Host, argument: str) -> None:
-    name, sender_id = _set(host, "unmute", argument, lambda sender_id: host.view.mute(sender_id, False))
+    name, sender_id = _set(host, "unmute", argument, lambda sender_id: host.node.mute(sender_id, False))
     if host.node.gate.is_ignored(sender_id):
         host.warn(f"{name} is not muted any more, but still ignored, and not shown | /unignore {name}")
     else:
@@ -31,14 +31,14 @@ def _unmute(host: Host, argument: str) -> None:
 
 
 def _ignore(host: Host, argument: str) -> None:
-    name, _ = _set(host, "ignore", argument, lambda sender_id: host.view.ignore(sender_id, True))
+    name, _ = _set(host, "ignore", argument, lambda sender_id: host.node.ignore(sender_id, True))
     host.warn(
         f"nothing of {name} is shown, and only the ids of it are kept, in open channels | /unignore takes it back"
     )
 
 
 def _unignore(host: Host, argument: str) -> None:
-    name, sender_id = _set(host, "unignore", argument, lambda sender_id: host.view.ignore(sender_id, False))
+    name, sender_id = _set(host, "unignore", argument, lambda sender_id: host.node.ignore(sender_id, False))
     if host.node.gate.is_muted(sender_id):
         host.warn(f"what {name} says is kept again, but still muted, and not shown | /unmute {name}")
     else:

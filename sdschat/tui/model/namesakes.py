@@ -7,6 +7,7 @@ from typing import Final
 from sdschat.node import events
 from sdschat.node.events import KeyMet, NickChanged, NickClaimed
 from sdschat.node.view.conversations import Conversations
+from sdschat.node.view.tags import is_namesake
 from sdschat.tui.model.event_notes import Line
 from sdschat.tui.model.items import Tone
 from sdschat.tui.model.words import nick_text, short
@@ -30,7 +31,7 @@ class Namesakes:
                 pass  # at each later start its ids are enough
             case _:
                 return None
-        if not self._view.is_namesake(sender_id, nick) or sender_id in self._told or len(self._told) >= _MOST:
+        if not is_namesake(self._view.node, sender_id, nick) or sender_id in self._told or len(self._told) >= _MOST:
             return None
         self._told.add(sender_id)
         own, theirs = self._view.node.sender_id, short(sender_id, 8)
@@ -42,4 +43,4 @@ class Namesakes:
 
     def tells_more(self, body: NickClaimed) -> bool:
         """True if a claim of a nick says more than that the nick is ours, of which a line tells."""
-        return body.verified or not self._view.is_namesake(body.sender_id, body.nick)
+        return body.verified or not is_namesake(self._view.node, body.sender_id, body.nick)
