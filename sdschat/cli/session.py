@@ -48,7 +48,7 @@ _GRACE = 2.0  # seconds at the end for packets that wait to be sent
 def run_node(
     chosen: Chosen,
     body: Body,
-    channels: Sequence[str] = (),
+    channels: Sequence[str],
     *,
     narrate: bool = True,
     catches_up: bool = True,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from nacl.bindings import (
@@ -37,16 +37,11 @@ class ExportedIdentity(NamedTuple):
     private_channels: tuple[str, ...]  # full names
 
 
-def seal_identity(
-    identity: Identity,
-    passphrase: str,
-    private_channels: Sequence[str] = (),
-    random: Callable[[int], bytes] = os.urandom,
-) -> str:
+def seal_identity(identity: Identity, passphrase: str, private_channels: Sequence[str] = ()) -> str:
     """Return the text of the file. Raises KeyFileError for a passphrase that is too short."""
     if len(passphrase) < SHORTEST:
         raise KeyFileError(f"The passphrase has {len(passphrase)} characters, and needs {SHORTEST}. Take six words.")
-    salt, nonce = random(_SALT_BYTES), random(_NONCE_BYTES)
+    salt, nonce = os.urandom(_SALT_BYTES), os.urandom(_NONCE_BYTES)
     key = _key(passphrase, salt)
     plain = identity.reveal_seed() + "\n".join(private_channels).encode()
     sealed = crypto_aead_xchacha20poly1305_ietf_encrypt(plain, _WITH_NAMES.encode(), nonce, key)

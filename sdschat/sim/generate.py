@@ -14,9 +14,10 @@ from sdschat.sds.config import DEMO, SPEC, Config, FilterFormat
 from sdschat.sim.scenario import WRONG_BY, Action, Plan, Rates, Scenario
 
 
-def holders(name: str, package: str = "sdschat.sds") -> list[ModuleType]:
-    """Return every loaded module that took this constant into its own names."""
-    return [module for path, module in sorted(sys.modules.items()) if path.startswith(package) and name in vars(module)]
+def holders(name: str) -> list[ModuleType]:
+    """Return every loaded module of the engine that took this constant into its own names."""
+    modules = sorted(sys.modules.items())
+    return [module for path, module in modules if path.startswith("sdschat.sds") and name in vars(module)]
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from sdschat.timber.values import Accept, Ballot, Proposal, Statements, Value
 RETRY_ROUNDS = 2  # a ballot that gets nowhere in so many rounds is tried again with a higher number
 
 
-def wanted_value(replica: Replica, rounds: int, spared: frozenset[int] = frozenset()) -> Value | None:
+def wanted_value(replica: Replica, rounds: int, spared: frozenset[int]) -> Value | None:
     """Return the value that we would propose freely, or None if nothing has to be decided.
 
     `spared` members are silent by the number of operations alone, and not for long enough yet. The electors must be the

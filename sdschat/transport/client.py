@@ -16,7 +16,7 @@ from sdschat.transport.event_queue import AT_ONCE, EventQueue
 from sdschat.transport.mqtt import PahoLink
 from sdschat.transport.mqtt_options import MqttOptions, client_context
 from sdschat.transport.outbox import Outbox, QueuedPacket, SizeLimits
-from sdschat.transport.session import BrokerLink, BrokerSession, End, LinkOptions, LinkTraffic, MakeLink, Session
+from sdschat.transport.session import BrokerLink, BrokerSession, End, LinkOptions, LinkTraffic, Session
 from sdschat.transport.tasks import start
 
 
@@ -74,7 +74,6 @@ class MqttTransport:
         self,
         options: MqttOptions,
         random: Random | None = None,
-        make_link: MakeLink = PahoLink,
         reached: Callable[[], object] | None = None,
     ) -> None:
         """Raise AddressError, in words for the user, for an address or credentials that cannot or must not be used."""
@@ -83,7 +82,6 @@ class MqttTransport:
             raise AddressError(problem)
         self._options = options
         self._tls = client_context(options.tls) if options.address.encrypted else None
-        self._make_link = make_link
         self._reached = reached
         self._backoff = ReconnectBackoff(options.backoff_first, options.backoff_longest, (random or Random()).random)
         self._events = EventQueue(AT_ONCE)
@@ -297,7 +295,7 @@ class MqttTransport:
             if self._closing:
                 return End(Why.CLOSED, "")
             self._session = Session(
-                self._options, self._link_options(), self._filters, self._traffic, self._ready, self._make_link
+                self._options, self._link_options(), self._filters, self._traffic, self._ready, PahoLink
             )
             if self._paused:
                 self._session.pause()

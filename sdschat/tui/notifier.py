@@ -70,10 +70,9 @@ class Notifier:
         command: Sequence[str],
         write: Callable[[str], object],
         warn: Callable[[str], object],
-        environment: Mapping[str, str] = os.environ,
     ) -> None:
-        self._form = form_of(environment) if form == "auto" else form
-        self._in_tmux = "TMUX" in environment
+        self._form = form_of(os.environ) if form == "auto" else form
+        self._in_tmux = "TMUX" in os.environ
         self._command = command
         self._write = write
         self._warn = warn

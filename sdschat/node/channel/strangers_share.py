@@ -58,7 +58,7 @@ class StrangersShare:
     """The bytes in use, and their limit; 0: no limit. Room is made before the share is full (`stranger_bodies.py`), and
     what exceeds it all the same is kept as ids."""
 
-    def __init__(self, limit: int, kept: Iterable[bytes] = ()) -> None:
+    def __init__(self, limit: int, kept: Iterable[bytes]) -> None:
         self.limit = limit
         self._used = sum(account_from(each).size for each in kept)
 

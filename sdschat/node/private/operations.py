@@ -89,7 +89,7 @@ def has_present_key(roster: Roster, each: SignedOperation) -> bool:
 
 
 def operation_words(
-    operation: Operation, problem: str, name_of: Callable[[bytes], str], *, reader: str = "", unanswered: bool = False
+    operation: Operation, problem: str, name_of: Callable[[bytes], str], *, reader: str, unanswered: bool
 ) -> str:
     """Return the line for an operation. `problem`: the reason why it does not count, or empty; `reader`: the name of
     its author, if that has the key in use by a link alone; `unanswered`: it may count once a member has answered."""

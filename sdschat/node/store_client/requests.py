@@ -91,7 +91,6 @@ class StoreRequests:
         reputation: StoreReputation,
         presence: ChannelPresence,
         draw: Callable[[int], bytes],
-        patience: int = PATIENCE,
     ) -> None:
         self.packets: list[OutgoingPacket] = []
         self.events: list[StoreEvent] = []
@@ -101,7 +100,7 @@ class StoreRequests:
         self._codec = codec
         self._presence = presence
         self._draw = draw
-        self.patience = patience
+        self.patience = PATIENCE
         self._queue: list[_Open] = []
         self._open: dict[bytes, _Open] = {}
         self.claims = StoreClaims()

@@ -29,11 +29,11 @@ class Answerer:
 
     __slots__ = ("_archive", "_channel", "_me", "page_bytes")
 
-    def __init__(self, me: str, channel: str, archive: ArchiveReader, page_bytes: int = PAGE_BYTES) -> None:
+    def __init__(self, me: str, channel: str, archive: ArchiveReader) -> None:
         self._me = me
         self._channel = channel
         self._archive = archive
-        self.page_bytes = min(page_bytes, MAX_ANSWER_BYTES // 2)
+        self.page_bytes = min(PAGE_BYTES, MAX_ANSWER_BYTES // 2)
 
     def answer(self, query: StoreQuery, floor: int) -> StoreAnswer:
         """Answer a query. `floor`: packets dated before it were dropped."""

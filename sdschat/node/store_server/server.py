@@ -194,11 +194,10 @@ class StoreNode(Retention):
         node: Node,
         store: Store,
         keeping: ServedChannel,
-        clock: Clock | None = None,
         warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         """`warn` tells the operator something."""
-        super().__init__(node, store, keeping, clock, warn)
+        super().__init__(node, store, keeping, warn=warn)
         self._started = self._clock.now().wall
         self.shared = Shared(
             node.gate.identity,

@@ -40,7 +40,7 @@ _MANY_REQUESTS: Final = 3
 Broken = tuple[str, str]  # a rule, and what of the packet breaks it
 
 
-def broken_rules(reading: DialectReading, refusal: Refusal | None = None) -> list[Broken]:
+def broken_rules(reading: DialectReading, refusal: Refusal | None) -> list[Broken]:
     """List every rule that a packet breaks. `refusal`: the reason for which nodes refuse it, if they do."""
     found = [("S-001", what) for what in reading.departures] + message_rules(reading.message)
     if refusal is not None and refusal.reason not in _NAMED_ANYWAY:

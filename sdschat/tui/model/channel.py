@@ -229,8 +229,8 @@ class ChannelModel:
         if isinstance(body, NickChanged | NickClaimed | events.PresenceChanged):
             self._tag_rows(body.nick if isinstance(body, events.PresenceChanged) else None)
 
-    def _tag_rows(self, nick: str | None = None) -> None:
-        """Show ids beside the nicks that two keys go by now, and no others. `nick`: only those that look like it."""
+    def _tag_rows(self, nick: str | None) -> None:
+        """Show ids beside the nicks that two keys go by now. `nick`: of those that look like it; None: of all."""
         for entry in [*self.timeline.entries.values()]:
             concerned = nick is None or are_alike(entry.nick, nick)
             if concerned and (tag := clean_name(self.view.tag_of(entry.sender_id, entry.nick))) != entry.tag:

@@ -56,7 +56,7 @@ def delivery_sentence(
     return " ".join(filter(None, (first, f"{'; '.join(told)}." if told else "")))
 
 
-def journey_sentence(journey: PostJourney, written_at: int, now: int, *, connected: bool = True) -> str:
+def journey_sentence(journey: PostJourney, written_at: int, now: int, *, connected: bool) -> str:
     """Return the sentence for an own post of a members' channel: who has not shown to have it, why, and when the next
     chance is. `written_at`: when it was posted."""
     if journey.word == "queued" and not journey.let_in:

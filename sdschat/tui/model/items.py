@@ -238,9 +238,7 @@ def gap_words(gap: GapItem, now: int, *, brief: bool = False, glyphs: Glyphs | N
     return f"1 message{by} missing{waits}: {asking_words(gap, gap.what, now, brief=brief, glyphs=glyphs)}"
 
 
-def asking_words(
-    gap: GapItem, what: MissingMessage, now: int, *, brief: bool = False, glyphs: Glyphs | None = None
-) -> str:
+def asking_words(gap: GapItem, what: MissingMessage, now: int, *, brief: bool, glyphs: Glyphs | None) -> str:
     """Return in words the state of the request for a missing message: asker, time, and if not `brief` those who may
     answer. That nobody may is said in any case."""
     total, left = max(1, what.due - what.counts_from), what.due - now

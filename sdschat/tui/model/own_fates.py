@@ -37,7 +37,7 @@ def fate_of(phase: Phase, evidence: tuple[Evidence, ...]) -> Fate:
 class OwnFates:
     """The states of own messages by id: of those that are not acknowledged, and of the last acknowledged ones."""
 
-    def __init__(self, members: Callable[[frozenset[str]], frozenset[str]] = frozenset) -> None:
+    def __init__(self, members: Callable[[frozenset[str]], frozenset[str]]) -> None:
         """`members`: return those of some participants who take part; a private channel removes members."""
         self._members = members
         self._open: dict[str, Fate] = {}

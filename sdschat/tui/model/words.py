@@ -344,7 +344,7 @@ def fitted(text: str, width: int, cut: str = "") -> str:
     return text + " " * (width - size)
 
 
-def fitted_nick(nick: str, tag: str, width: int, cut: str = "") -> str:
+def fitted_nick(nick: str, tag: str, width: int, cut: str) -> str:
     """Return a nick as `fitted` does; its tag is there whole."""
     if not tag:
         return fitted(nick, width, cut)

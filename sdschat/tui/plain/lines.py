@@ -23,7 +23,7 @@ _FOLLOWED: Final = 1000  # own messages whose states are told
 _BEGINNING: Final = 40  # letters of a message that tell it from others
 
 
-def entry_line(entry: MessageItem, model: ChannelModel, label: str, *, with_id: bool = False) -> str:
+def entry_line(entry: MessageItem, model: ChannelModel, label: str, *, with_id: bool) -> str:
     """Return a message as lines of text. `label`: its channel, if that must be named; else empty. `with_id`: so that
     commands can name it."""
     who = apart(model.name_of(entry.sender_id, entry.nick))

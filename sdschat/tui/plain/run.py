@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final
 
 from sdschat.node.node import Node
 from sdschat.node.tasks import first
@@ -18,6 +18,7 @@ from sdschat.tui import preferences as prefs
 from sdschat.tui.plain.host import PlainHost
 from sdschat.tui.plain.line_editor import LineInput, line_input
 
+_STDIN: Final = 0
 _INTERRUPTED: Final = 130  # the exit code of whoever leaves in haste
 _NO_KEYS: Final = "That was a key, and only lines are read here: nothing was sent. /help lists what to type."
 _PASTED: Final = "{} lines were pasted: Enter sends them as one message, Ctrl+U drops them."
@@ -50,23 +51,20 @@ async def run_plain(
     node: Node,
     channels: Sequence[str],
     *,
-    file: Path | None = None,
-    stdin: int = 0,
-    out: TextIO | None = None,
-    said: Sequence[str] = (),
+    file: Path,
+    said: Sequence[str],
 ) -> int:
     """Run until the input ends, or /quit, and return the exit code. `file`: the user's own preferences. `said`: lines
     to begin with."""
     gc.enable()
     view = Conversations(node)
-    out = out or sys.stdout
-    typing = line_input(stdin, out)
+    typing = line_input(_STDIN, sys.stdout)
     try:
         preferences, problems = prefs.load(file, view.value(prefs.KEPT_AS))
-        host = PlainHost(view, channels, preferences, out, typing.write)
+        host = PlainHost(view, channels, preferences, sys.stdout, typing.write)
         host.start([*problems, *prefs.moved_words(view, channels), *said])
         interrupts = Interrupts(host, typing)
-        if os.isatty(stdin):
+        if os.isatty(_STDIN):
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupts.press)
         await first(_read(host, typing, interrupts), host.ended.wait())
         host.save()

@@ -78,7 +78,7 @@ class LogEnd(Widget):
 
     DEFAULT_CSS = "LogEnd { height: 1fr; }"
 
-    def __init__(self, line_style: LineStyle, *, notes: bool = False) -> None:
+    def __init__(self, line_style: LineStyle, *, notes: bool) -> None:
         """`notes`: show lines of the program, too."""
         super().__init__()
         self.notes = notes

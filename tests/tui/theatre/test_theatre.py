@@ -366,7 +366,7 @@ def test_rows_of_a_pane_are_whole(tmp_path: Path) -> None:
 
     async def told() -> None:
         async with stage(tmp_path) as s:
-            end = Small(s.app.line_style)
+            end = Small(s.app.line_style, notes=False)
             await s.enter("a text of such a length that it takes three lines of a small pane")
             end.draw(s.app.model)
             assert len(end._strips) == 3, "of the newest its beginning"
