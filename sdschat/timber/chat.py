@@ -165,6 +165,14 @@ class Chat(Effects):
     def post(self, name: PostId) -> Post | None:
         return self.posts.get(name)
 
+    def lacks_text_of(self, event: SignedEvent, counts: bool) -> bool:
+        """True if a settled event has a text that is not here, or has taken the place of one that was. A second copy of
+        a post may stand behind what changed the post, or took it back."""
+        if counts or event.body.kind is not Kind.SAY:
+            return event.body.kind in (Kind.EDIT, Kind.DELETE)
+        post = self.posts.get(event.name)
+        return post is None or post.edit > 0
+
     def note(self, name: PostId) -> None:
         super().note(name)
         self.changed_authors.add(name.author)

@@ -91,6 +91,7 @@ class EngineState:
         self.where: dict[PostId, TreeNode] = {}  # the first operation in front of the checkpoint with each event
         self.front = FrontChat(self.replica, self.where, self._own_events)
         self.changes = ChangesByPost()  # that are not settled
+        self.texts_gone = False  # an operation behind the checkpoint has, or took away, a text that the state has not
         self.told_mark = CheckpointMark(0, b"")
         self.told_silent: set[int] = set()
         self.silent_since: dict[int, int] = {}  # members that are silent by the number of operations
@@ -254,6 +255,7 @@ class EngineState:
         if event is None:
             return
         name = event.name
+        self.texts_gone |= self.replica.chat.lacks_text_of(event, change.counts)
         if self.where.get(name) is change.node:
             del self.where[name]
         self.front.settled(event)
@@ -340,6 +342,8 @@ class EngineState:
             return False
         for node in dropped:
             self.journal.drop(ReplicaTable.OPERATION, (node.operation.body.slot, node.operation.body.seq))
+        wipes = self.texts_gone or any(node.dead and node.operation.body.event is not None for node in dropped)
+        self.texts_gone = False
         chat = replica.chat
         for name in chat.changed_posts:
             post = chat.posts.get(name)
@@ -348,7 +352,7 @@ class EngineState:
             else:
                 self.journal.put(post)
         self.save_log({node.operation.body.slot for node in dropped})
-        self.events.append(Compacted(replica.base, len(dropped), len(chat.posts)))
+        self.events.append(Compacted(replica.base, len(dropped), len(chat.posts), wipes))
         return True
 
     def save_log(self, changed: set[int]) -> None:

@@ -58,11 +58,13 @@ class CheckpointMoved(NamedTuple):
 
 
 class Compacted(NamedTuple):
-    """The state took the place of operations."""
+    """The state took the place of operations. `wipes`: some had texts that the state has not, or took such out of it,
+    so that they must leave no trace on a disk."""
 
     mark: CheckpointMark
     operations: int
     alive: int  # posts
+    wipes: bool = False
 
 
 class MemberChanged(NamedTuple):

@@ -9,18 +9,35 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
+from sdschat.node.members.wiping import Wiping
 from sdschat.store.migrate import keep_copy
 from sdschat.store.store import Store
 from sdschat.store.timber import load_timber, open_timber, save_timber
 from sdschat.timber.config import Config
 from sdschat.timber.core import Signer
 from sdschat.timber.engine import TimberEngine
-from sdschat.timber.events import EventSettled
+from sdschat.timber.events import Compacted
 from sdschat.timber.rows import CompactionRow, Drop, OperationRow, Put, ReplicaTable
-from sdschat.timber.values import Accept, Ballot, CheckpointMark, Kind, Now, Post, PostId, Proposal, Value, VoteRow
+from sdschat.timber.values import (
+    Accept,
+    Ballot,
+    CheckpointMark,
+    EventBody,
+    Kind,
+    Now,
+    Operation,
+    Post,
+    PostId,
+    Proposal,
+    SignedEvent,
+    Statements,
+    Value,
+    VoteRow,
+    operation_id,
+)
 from tests.store.samples import CODEC as SDS_CODEC
 from tests.timber.group import Group
-from tests.timber.world import CODEC, key_of, sign_with, verify
+from tests.timber.world import CODEC, key_of, sign_with, signed_event, signed_operation, verify
 
 POSTS = 4  # of each kind: those that stay, and those that are deleted
 
@@ -32,9 +49,9 @@ def boot(store: Store, now: Now) -> TimberEngine:
 
 def save(store: Store, engine: TimberEngine) -> None:
     ready = engine.take()
-    deletes = any(isinstance(one, EventSettled) and one.kind in (Kind.EDIT, Kind.DELETE) for one in ready.events)
+    wipes = any(isinstance(one, Compacted) and one.wipes for one in ready.events)
     with store.transaction() as transaction:
-        save_timber(transaction, "garden", ready.writes, wipe=deletes)
+        save_timber(transaction, "garden", ready.writes, wipe=wipes)
 
 
 def life_of(engine: TimberEngine) -> list[Callable[[Now], object]]:
@@ -220,3 +237,70 @@ def test_the_copy_kept_before_a_migration_goes_with_the_first_deletion(tmp_path:
         with store.transaction() as transaction:
             save_timber(transaction, "garden", [Drop(ReplicaTable.POST, post.name)], wipe=True)
         assert not [file for file in path.parent.iterdir() if b"a secret word" in file.read_bytes()]
+
+
+class Keeper:
+    """A member whose disk is a real database, and who is handed operations one by one."""
+
+    def __init__(self, group: Group, name: str, path: Path) -> None:
+        self.group, self.node = group, group[name]
+        self.store = Store.open(path, SDS_CODEC)
+        self.wiping = Wiping(self.store.wipe)
+        with self.store.transaction() as transaction:
+            writes = [Put(table, key, row) for (table, key), row in self.node.store.rows.items()]
+            save_timber(transaction, "garden", writes)
+
+    def hear(self, *operations: Operation) -> Operation:
+        """Take these in, and answer. Return the answer."""
+        core = self.node.engine._core
+        for operation in operations:
+            core.receive(operation, b"")
+        answer = core.write(None, Statements())
+        self.node.engine.advance(self.group.now)
+        ready = self.node.engine.take()
+        wipes = self.wiping.process(ready.events, 0)
+        with self.store.transaction() as transaction:
+            save_timber(transaction, "garden", ready.writes, wipe=wipes)
+        return answer
+
+
+def test_the_second_copy_of_a_deleted_post_leaves_no_trace_when_it_stands_behind_the_deletion(tmp_path: Path) -> None:
+    """Two members write a post at the same time. The checkpoint passes the first copy and the deletion, and later the
+    second copy."""
+    group = Group("ann", "bob", "cid", compact_after=1)
+    group.settle(60_000)
+    author = group["bob"].engine.me
+    assert author is not None
+    name = PostId(author, 1000)  # a number that was not used
+
+    def event(body: EventBody) -> SignedEvent:
+        return signed_event(group.data_set, group["bob"].key, body)
+
+    def write(writer: str, made: SignedEvent | None = None) -> Operation:
+        """Return the next operation of bob or cid, who takes it in."""
+        node = group[writer]
+        operation = signed_operation(group.data_set, node.key, node.engine._core.replica.draft(made, Statements()))
+        tell(writer, operation)
+        return operation
+
+    def tell(to: str, *operations: Operation) -> None:
+        for operation in operations:
+            group[to].engine._core.receive(operation, b"")
+
+    said = event(EventBody(Kind.SAY, *name, 0, "a secret word"))
+    copies = {writer: write(writer, said) for writer in ("bob", "cid")}
+    first, second = sorted(copies, key=lambda writer: operation_id(group.data_set, copies[writer].raw))
+    deletion = write(first, event(EventBody(Kind.DELETE, author, name.number + 1, 0, target=name)))
+    tell(second, copies[first], deletion)
+    path = tmp_path / "ann" / "sdschat.db"
+    ann = Keeper(group, "ann", path)
+    with ann.store:
+        answer = ann.hear(copies[first], deletion)
+        tell(second, answer)
+        later = ann.hear(copies[second], write(second))
+        assert ann.node.engine._core.replica.chat.knows(PostId(author, name.number + 1))
+        assert b"a secret word" in _bytes(path)  # in the second copy, which the checkpoint has not passed
+        tell(first, answer, copies[second])
+        tell(second, later)
+        ann.hear(write(first), write(second))
+        assert b"a secret word" not in _bytes(path)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Final
 
-from sdschat.timber.events import Compacted, EventSettled, Report, StateAdopted
-from sdschat.timber.values import Kind
+from sdschat.timber.events import Compacted, Report, StateAdopted
 
 _WIPE_AGAIN: Final = 1000  # ms
 
@@ -16,23 +15,22 @@ class Wiping:
 
     def __init__(self, wipe: Callable[[], bool]) -> None:
         self._wipe = wipe
-        self._settled = False  # texts are settled as deleted, and still on the disk
+        self._unsure = False  # texts may be on the disk that a compaction before this start should have wiped
         self._drafts = False  # a text that only we have was changed or taken back in this turn
         self.due: int | None = None
 
     def begin(self, *, kept: bool) -> None:
         """Begin. `kept`: the data set was on the disk before, perhaps with texts to wipe."""
-        self._settled = kept
+        self._unsure = kept
 
     def draft_changed(self) -> None:
         self._drafts = True
 
-    def process(self, reports: Sequence[Report], now: int) -> bool:
+    def process(self, reports: Iterable[Report], now: int) -> bool:
         """True if the disk is to be wiped with what this turn saves, after these reports."""
-        self._settled = self._settled or any(map(_deletes_texts, reports))
-        wipes = self._settled and any(isinstance(report, Compacted | StateAdopted) for report in reports)
-        if wipes:
-            self._settled = False
+        ends = [report for report in reports if isinstance(report, Compacted | StateAdopted)]
+        wipes = any(self._unsure or isinstance(end, StateAdopted) or end.wipes for end in ends)
+        self._unsure = self._unsure and not ends
         wipes, self._drafts = wipes or self._drafts, False
         if wipes:
             self.due = now + _WIPE_AGAIN  # where a reader was in the way
@@ -41,10 +39,3 @@ class Wiping:
     def advance(self, now: int) -> None:
         if self.due is not None and self.due <= now:
             self.due = None if self._wipe() else now + _WIPE_AGAIN
-
-
-def _deletes_texts(report: Report) -> bool:
-    """True if a compaction has to remove texts from the disk, by what is reported."""
-    if isinstance(report, EventSettled):
-        return report.kind in (Kind.EDIT, Kind.DELETE)
-    return isinstance(report, StateAdopted)
