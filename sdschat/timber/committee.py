@@ -187,6 +187,35 @@ class Committee:
         """True if an operation that names `delta` names one behind the end of its writer."""
         return any((last := self.slots[one].last) is not None and seq > last for one, seq in delta)
 
+    def compact(self, dropped: Iterable[TreeNode]) -> list[TreeNode]:
+        """Move the bases of the slots past operations that are dropped. Return those in front of them that may go, too:
+        the last one first."""
+        for node in dropped:
+            self.slots[node.operation.body.slot].compact(node)
+        withered = self._withered()
+        for node in reversed(withered):
+            self.slots[node.operation.body.slot].compact(node)
+        for slot in self.slots:
+            slot.needed = 0  # what hangs below more of them hangs below what is gone
+        return withered
+
+    def _withered(self) -> list[TreeNode]:
+        """Return the operations that count no more, that no member has named, and that nothing hangs below: of those
+        whose operations that count are all gone. All members know of the ends, and name no more than they have."""
+        chains: dict[int, list[TreeNode]] = {}
+        for slot in self.slots:
+            if slot.last is not None and min(slot.chain, default=0) > max(slot.last, self.nameable(slot)):
+                chains[slot.number] = list(slot.chain.values())
+        while True:
+            ids = {node.id for chain in chains.values() for node in chain}
+            for number, chain in list(chains.items()):
+                if any(child.id not in ids for node in chain for child in node.children):
+                    del chains[number]
+                    break
+            else:
+                nodes = [node for chain in chains.values() for node in chain]
+                return sorted(nodes, key=lambda node: node.label, reverse=True)
+
     @property
     def ended(self) -> int:
         """Return the number of memberships that have ended."""

@@ -160,13 +160,12 @@ class Replica:
         if self.namers:
             return []
         dropped = [node for node in self.tree.drop_through(self.settled) if not node.released]
-        for node in dropped:
-            self.committee.slots[node.operation.body.slot].compact(node)
-        for slot in self.committee.slots:
-            slot.needed = 0  # what hangs below more of them hangs below what is gone
+        withered = self.committee.compact(dropped)
+        for node in withered:
+            self.tree.remove(node)
         self.base = self.mark
         self.settled.release()
-        return dropped
+        return [*dropped, *withered]
 
     def in_front(self, last: TreeNode | None = None) -> Iterator[TreeNode]:
         """Yield the items behind `last` in linear order, or behind the first one: all that a compaction left."""

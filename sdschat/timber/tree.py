@@ -137,6 +137,27 @@ class Tree:
         self.first = last
         return [*dropped, last]
 
+    def remove(self, node: TreeNode) -> None:
+        """Remove an item, behind the first one, that has no children and will have none."""
+        del self.nodes[node.id]
+        before, after, parent = node.before, node.after, node.parent
+        assert before is not None
+        before.after = after
+        if after is None:
+            self.last = before
+        else:
+            after.before = before
+        if parent is None:
+            return
+        parent.children.remove(node)
+        if not parent.children:
+            parent.path.tail = parent
+        elif parent.path is node.path:
+            path, up = parent.children[-1].path, parent.parent
+            parent.path = path
+            while up is not None and up.path is node.path:
+                up.path, up = path, up.parent
+
     def walk(self, start: TreeNode | None = None) -> Iterator[TreeNode]:
         """Yield items in linear order, from `start` or the first one on."""
         node = start or self.first

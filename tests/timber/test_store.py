@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
+import pytest
+
 from sdschat.node.members.wiping import Wiping
 from sdschat.store.migrate import keep_copy
 from sdschat.store.store import Store
@@ -36,7 +38,7 @@ from sdschat.timber.values import (
     operation_id,
 )
 from tests.store.samples import CODEC as SDS_CODEC
-from tests.timber.group import Group
+from tests.timber.group import Group, Node
 from tests.timber.world import CODEC, key_of, sign_with, signed_event, signed_operation, verify
 
 POSTS = 4  # of each kind: those that stay, and those that are deleted
@@ -304,3 +306,42 @@ def test_the_second_copy_of_a_deleted_post_leaves_no_trace_when_it_stands_behind
         tell(second, later)
         ann.hear(write(first), write(second))
         assert b"a secret word" not in _bytes(path)
+
+
+class Race(Group):
+    """The first who accepts a removal gets an operation of that member right after."""
+
+    late: Operation | None = None
+    holder: Node | None = None
+
+    def carry(self, node: Node) -> None:
+        super().carry(node)
+        turn, me = node.engine._core.replica.turn, node.engine.me
+        accepted = [] if me is None else turn.accepted.get(me, {}).values()
+        if self.late is not None and self.holder is None and any(value.removed for value, _ in accepted):
+            self.holder = node
+            node.engine._core.receive(self.late, b"")
+            super().carry(node)
+
+
+@pytest.mark.parametrize("salt", range(4))
+def test_texts_of_a_member_that_was_removed_go_wherever_they_stand(salt: int) -> None:
+    """Chance decides whether what does not count any more stands before all that others write, or behind it."""
+    group = Race("ann", "bob", "cid")
+    group.say("ann", f"salt {salt}")
+    group.settle(60_000)
+    cid = group["cid"]
+    assert cid.engine.me is not None
+    event = signed_event(group.data_set, cid.key, EventBody(Kind.SAY, cid.engine.me, 1000, 0, "a secret word"))
+    group.late = cid.engine._core.write(event, Statements())
+    group.sides["cid"] = 1
+    for at in range(40):
+        group.say(("ann", "bob")[at % 2], f"post {at}")
+    group.settle(30_000)
+    holder = group.holder
+    assert holder is not None
+    raws = [row.raw for row in holder.store.rows.values() if isinstance(row, OperationRow)]
+    assert [raw for raw in raws if b"a secret word" in raw] == []
+    assert any(report.wipes for report in holder.heard(Compacted))
+    slots = holder.engine._core.replica.committee.slots
+    assert holder.boot(group.now)._core.replica.committee.slots[cid.engine.me].seq == slots[cid.engine.me].seq

@@ -87,6 +87,35 @@ def test_lemma_order_never_changes(shape: Shape, rng: random.Random) -> None:
     assert [one.id for one in tree.walk() if one.id in kept] == before
 
 
+@given(shapes, shapes, st.randoms(use_true_random=False))
+@settings(max_examples=150, deadline=None)
+def test_what_is_removed_leaves_no_trace_in_the_order_of_what_comes(
+    shape: Shape, more: Shape, rng: random.Random
+) -> None:
+    tree, items = grown(shape)
+    for _ in range(rng.randint(0, len(items))):
+        leaves = [one for one in items[1:] if not one.children]
+        if leaves:
+            items.remove(leaf := rng.choice(leaves))
+            tree.remove(leaf)
+    for parent, number in more:
+        above = items[parent % len(items)]
+        items.append(node(number * 1000 + len(items), above.id))
+        if items[-1].id in tree.nodes:
+            items.pop()
+        else:
+            tree.add(items[-1], above)
+    assert [one.id for one in tree.walk()] == walked(items)
+    assert tree.last is not None
+    assert tree.last.id == walked(items)[-1]
+    assert tree.nodes.keys() == {one.id for one in items}
+    for one in items:
+        tail = one
+        while tail.children:
+            tail = tail.children[-1]
+        assert one.path.tail is tail
+
+
 def test_t_010_example_of_the_prose() -> None:
     """A1, A2, A3, B2, A4, B5, A5, B6: a branch that counts as more recent stands behind the other.
 
