@@ -259,3 +259,44 @@ def test_a_removed_member_who_takes_the_same_link_again_is_told_of_the_removal(t
                 private(carol).require_voice()
 
     run(scenario)
+
+
+def test_who_was_removed_while_away_comes_in_again_by_a_new_link_at_once(tmp_path: Path) -> None:
+    """By carol's own log she was a member when she came. So she did not join, and nobody was shown what she wrote. The
+    joining of dan, which came before her removal, even made her forget the link."""
+
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, bob, carol = await three(here)
+            link = link_of(ann)
+            await carol.node.close(0.1)
+            here.members.remove(carol)
+            here.start("dan", link)
+            await until([ann, bob], lambda each: len(private(each).roster.members) == 4)
+            private(ann).remove(carol.node.sender_id)
+            await bob.until(EpochChanged)
+            carol = here.start("carol", link_of(ann))
+            await until([carol], lambda each: len(private(each).roster.members) == 4)
+            say(carol, "I am in again")
+            await until_said(bob, "I am in again")
+            assert carol.of(NotAMember) == []
+
+    run(scenario)
+
+
+def test_a_link_from_before_the_removal_is_told_to_be_of_no_use(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, bob, carol = await three(here)
+            link = link_of(ann)
+            await carol.node.close(0.1)
+            here.members.remove(carol)
+            private(ann).remove(carol.node.sender_id)
+            await bob.until(EpochChanged)
+            carol = here.start("carol", link)
+            await carol.until(NotAMember)
+            with pytest.raises(ValueError, match="no member"):
+                private(carol).require_voice()
+            assert [line for line in operation_lines(ann) if line.startswith("could not join")] == []
+
+    run(scenario)

@@ -88,6 +88,11 @@ class Roster:
         newest first."""
         return [*reversed([name for begin, name in self.epochs if begin < position]), ()]
 
+    def epochs_here(self) -> set[bytes]:
+        """Return the marks of all epochs whose beginning is here."""
+        single = ((one,) for one, problem in self.outcomes.items() if problem != WAITS)
+        return set(map(epoch_mark, ((), *single, *(name for _, name in self.epochs), *self.epoch_before.values())))
+
     def speaks_at(self, key: bytes, position: Position) -> bool:
         """True if the holder of the key was a member with a voice at this position of the log."""
         speaks = False
@@ -163,8 +168,7 @@ class _Fold:
         refused = [one for one in self._ordered if state.outcomes[one.message_id] == UNKNOWN_EPOCH]
         if not refused:
             return
-        single = ((one,) for one, problem in state.outcomes.items() if problem != WAITS)
-        here = set(map(epoch_mark, ((), *single, *(name for _, name in state.epochs), *state.epoch_before.values())))
+        here = state.epochs_here()
         for each in refused:
             if isinstance(each.operation, Join) and each.operation.invite.epoch not in here:
                 state.outcomes[each.message_id] = EPOCH_NOT_HERE

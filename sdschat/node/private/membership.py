@@ -22,6 +22,7 @@ from sdschat.node.private.operations import (
     epoch_of_message,
     has_operation,
     is_given,
+    is_of_later_key,
     is_older_than_epoch,
     joinings_of,
     last_joining,
@@ -241,25 +242,22 @@ class PrivateChannel(PassiveExtension):
         session.watchers.append(self._see)
         if self.gives_since_join:
             self.transport.epoch_of = self._epoch_of
-        for mark, secret in self.record.secrets.items():
+        for secret in (*self.record.secrets.values(), *self.record.shared.values()):
             self._sealer.add(secret)
-            if mark == self.record.present:
-                self._sealer.use(epoch_key(secret).epoch_id)
-        for secret in self.record.shared.values():
-            self._sealer.add(secret)
+        self._sealer.use(epoch_key(self.record.secrets[self.record.present]).epoch_id)
         self._set_roster(self.operations.folded())
         self._follow()
         self._events.clear()  # as it was when the program last ran
-        if not self.is_member and not (self.record.link and self._join()):
-            self._change(replace(self.record, link=""))
+        link = self.record.link
+        joins = bool(link) and (not self.is_member or is_of_later_key(link, self.roster)) and self._join()
+        if link and not joins:
+            self._change(replace(self.record, link=""))  # it is of no use
+        if not self.is_member and not joins:
             self._tell_that_we_are_out()
 
     def _join(self) -> bool:
         own = joinings_of(self.own_key, self.operations.in_log.values())
-        try:
-            link = read_link(self.record.link, 0)  # whether it has expired is for the log to say
-        except ValueError:
-            return True
+        link = read_link(self.record.link, 0)  # whether it has expired is for the log to say
         join = accept(link, self._gate.identity, silent=self._silent)
         again = any(each.operation.invite == join.invite for each in own)
         if not again:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from sdschat.identity.content import ContentKind, OpenedContent, is_of_kind
 from sdschat.identity.packets import epoch_key
-from sdschat.identity.private.link import epoch_mark, problem_with_join, secret_for
+from sdschat.identity.private.link import epoch_mark, problem_with_join, read_link, secret_for
 from sdschat.identity.private.roster import (
     BANNED,
     EPOCH_NOT_HERE,
@@ -185,6 +185,11 @@ def removal_words(channel: str) -> str:
 def not_answered(channel: str) -> str:
     """Say, for a person, that it is not known yet if our invite is of use."""
     return f"no member of {channel} has confirmed your invite yet: you are in once one does, if it is of use"
+
+
+def is_of_later_key(link: str, roster: Roster) -> bool:
+    """True if a link has a key whose beginning is not here: by then we may be no member any more."""
+    return read_link(link, 0).invite.epoch not in roster.epochs_here()
 
 
 class Outsider(NamedTuple):
