@@ -23,7 +23,7 @@ PATIENCE = 1_800  # seconds: the first test starts Spark, perhaps on a busy mach
 # With so little work, most of the time would go into good compilation. All tests have one session, whose queries would
 # fill Java's memory for code.
 QUICK_TO_START = (
-    ("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"),
+    ("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"),
     ("spark.sql.codegen.cache.maxEntries", "100"),
 )
 
