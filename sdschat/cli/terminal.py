@@ -29,6 +29,8 @@ def require_screen(otherwise: str) -> None:
         return  # a server connects the pipes of this program with a browser
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout)):
         raise CommandProblem(otherwise, WRONG_USE)
+    if os.environ.get("TERM") == "dumb":
+        raise CommandProblem(f"This terminal draws no screen: TERM is dumb. {otherwise}", WRONG_USE)
     if sys.stderr is None or not sys.stderr.isatty():
         terminal = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding=sys.stdout.encoding)
         sys.__stderr__ = terminal  # type: ignore[misc]

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from sdschat.tui.model.results import CommandError
+from sdschat.tui.plain.lines import pasted_text
 
 
 def editor_of(environment: Mapping[str, str]) -> list[str]:
@@ -39,7 +40,8 @@ def draft_file(text: str) -> Iterator[Path]:
 
 
 async def edited(command: Sequence[str], path: Path) -> str:
-    """Run the editor on the file, and return the text afterwards. Raises CommandError if it fails.
+    """Run the editor on the file, and return the text afterwards, cleaned as a paste is. Raises CommandError if the
+    editor fails.
 
     Ctrl+C in an editor is for the editor: this program does not hear it meanwhile.
     """
@@ -56,6 +58,6 @@ async def edited(command: Sequence[str], path: Path) -> str:
     if code:
         raise CommandError(f"The editor {command[0]} ended with error {code}. The draft is as it was.")
     try:
-        return path.read_text(encoding="utf-8", errors="replace").removesuffix("\n")
+        return pasted_text(path.read_text(encoding="utf-8", errors="replace"))
     except OSError as error:
         raise CommandError(f"The editor {command[0]} left no text. The draft is as it was.") from error

@@ -224,6 +224,12 @@ def test_a_pipe_is_no_terminal(tmp_path: Path) -> None:
     assert done.stdout == b""
 
 
+def test_a_terminal_that_draws_no_screen_is_told_so_before_a_demonstration_begins(tmp_path: Path) -> None:
+    with Terminal(command("demo"), tmp_path, env={"TERM": "dumb"}) as watcher:
+        watcher.until_text("This terminal draws no screen: TERM is dumb.")
+        assert watcher.wait() == 2
+
+
 def test_complaints_may_go_to_a_file(tmp_path: Path) -> None:
     aside = ["sh", "-c", 'exec "$@" 2>complaints.txt', "sh"]
     with Terminal([*aside, *join("ann", free_port())], tmp_path) as ann:

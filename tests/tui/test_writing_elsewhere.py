@@ -59,6 +59,13 @@ def test_an_editor_that_leaves_no_file_is_told_of_as_such() -> None:
         asyncio.run(edited(["rm"], path))
 
 
+def test_what_an_editor_leaves_is_cleaned_as_a_paste_is(tmp_path: Path) -> None:
+    left = tmp_path / "left"
+    left.write_bytes("one\r\n\x1b[31mtwo\x07\ttab\x85\n\n".encode())
+    with draft_file("") as path:
+        assert asyncio.run(edited(["cp", str(left)], path)) == "one\ntwo\ttab"
+
+
 def test_visual_comes_before_editor_and_none_is_said_in_a_line() -> None:
     assert editor_of({"VISUAL": "code --wait", "EDITOR": "vi"}) == ["code", "--wait"]
     assert editor_of({"VISUAL": " ", "EDITOR": "vi"}) == ["vi"]
