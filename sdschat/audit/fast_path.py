@@ -11,13 +11,9 @@ from itertools import compress
 
 from sdschat.audit.node_evidence import MOMENTS, AuditEvidence, ChannelJournal, Held, NodeEvidence, note
 from sdschat.audit.schemas import AuditJournal, Node, Presence
-from sdschat.audit.sources.columnar import Columnar, IdLists, JournalSpan, LogSums, Packets
+from sdschat.audit.sources.columnar import Columnar, IdLists, JournalSpan, LogSums, Packets, Unsound
 from sdschat.audit.sources.databases import SEQ_MASK, Reading, declared_rows, node_row
 from sdschat.store.errors import UNREADABLE, StoreError
-
-
-class _Unlike(Exception):
-    """The database is not sound, or not of the kind that this module reads."""
 
 
 def read_fast(readings: Iterable[Reading]) -> Iterator[AuditEvidence | None]:
@@ -27,7 +23,7 @@ def read_fast(readings: Iterable[Reading]) -> Iterator[AuditEvidence | None]:
         try:
             with Columnar(reading.path) as columns:
                 found = _all(reading, columns, packets, lists)
-        except (StoreError, _Unlike, *UNREADABLE):
+        except (StoreError, Unsound, *UNREADABLE):
             yield None
         else:
             yield found
@@ -36,16 +32,16 @@ def read_fast(readings: Iterable[Reading]) -> Iterator[AuditEvidence | None]:
 def _all(reading: Reading, columns: Columnar, packets: Packets, lists: IdLists) -> AuditEvidence:
     whose, channels = columns.node(), columns.channels()
     if not whose or "" in channels.values():
-        raise _Unlike
+        raise Unsound
     told, spans = _told(columns, lists), columns.spans()
     if any(each.shown for number, each in told.items() if number not in channels):
-        raise _Unlike
+        raise Unsound
     found = AuditEvidence({}, [], [], _summaries(reading, whose, columns, spans), [], columns.has_members())
     for number, channel in channels.items():
         held, sums = _log(columns, number, packets)
         standing = columns.standing(number, sums)
         if standing is None or standing.counted != len(held.versions):
-            raise _Unlike
+            raise Unsound
         node = node_row(reading, whose, standing, sums.nick, columns.as_of())
         found.nodes.append(node)
         found.declared.extend(declared_rows(reading, columns, whose, channel, number))
@@ -59,8 +55,6 @@ def _told(columns: Columnar, lists: IdLists) -> dict[int | None, ChannelJournal]
     """Return the facts of each channel. Raises ValueError, TypeError or RecursionError for bad dependencies."""
     found: dict[int | None, ChannelJournal] = defaultdict(lambda: ChannelJournal({}, {}))
     for values in columns.journal_columns():
-        if values is None:
-            raise _Unlike
         names = [values[name] for name in ("channel", "place", "event", "message_id")]
         for channel, place, event, message_id, deps in zip(*names, map(lists.__getitem__, values["deps"]), strict=True):
             if event in MOMENTS:
@@ -80,16 +74,14 @@ def _summaries(reading: Reading, whose: str, columns: Columnar, spans: list[Jour
         or len({*names.values()}) < len(boots)
         or found != sorted(found, key=lambda row: (row.first_ms, row.boot))
     ):
-        raise _Unlike
+        raise Unsound
     return sorted(found)
 
 
 def _log(columns: Columnar, number: int, packets: Packets) -> tuple[Held, LogSums]:
     held, sums = Held({}, {}, set(), {}), LogSums()
     for log in columns.log_columns(number):
-        known = None if log is None else packets.known(log)
-        if log is None or known is None:
-            raise _Unlike
+        known = packets.known(log)
         ids = [each.message_id for each in known]  # the same string objects for all nodes
         held.versions.update(zip(ids, [each.version for each in known], strict=True))
         held.received.update(zip(ids, log.received, strict=True))

@@ -108,8 +108,12 @@ class LogSums:
             self.nick = next(filter(None, nicks), self.nick)
 
 
+class Unsound(Exception):
+    """The database is not as it was written, or of an unusual kind: it has to be read row by row."""
+
+
 class Columnar(AuditReader):
-    """The reader of one database. Each generator yields `None` for a batch with altered data, and then ends."""
+    """The reader of one database. Raises Unsound at altered data."""
 
     def boots(self) -> dict[int, tuple[str, str]]:
         return self._boots
@@ -137,24 +141,20 @@ class Columnar(AuditReader):
         with as_store_error(self.path):
             return list(map(JournalSpan._make, self._connection.execute(_SPANS)))
 
-    def journal_columns(self) -> Iterator[Columns | None]:
+    def journal_columns(self) -> Iterator[Columns]:
         with as_store_error(self.path):
             cursor = self._connection.execute(_JOURNAL)
             while rows := cursor.fetchmany(ROWS):
-                if not _sound(rows):
-                    yield None
-                    return
+                _must_be_sound(rows)
                 yield dict(zip(_JOURNAL_NAMES, zip(*rows, strict=True), strict=True))
 
-    def log_columns(self, number: int) -> Iterator[Logged | None]:
+    def log_columns(self, number: int) -> Iterator[Logged]:
         with as_store_error(self.path):
             log = self._connection.execute(_LOG, (first_place(number), last_place(number)))
             while rows := log.fetchmany(ROWS):
-                for some in self._portions(rows) if _sound(rows) else [None]:
-                    found = None if some is None else self._logged(number, some)
-                    yield found
-                    if found is None:
-                        return
+                _must_be_sound(rows)
+                for some in self._portions(rows):
+                    yield self._logged(number, some)
             yield from self._past_columns(number)
 
     def _past_columns(self, number: int) -> Iterator[Logged]:
@@ -173,7 +173,7 @@ class Columnar(AuditReader):
         for start in range(0, len(rows), count):
             yield rows[start : start + count]
 
-    def _logged(self, number: int, rows: list[Any]) -> Logged | None:
+    def _logged(self, number: int, rows: list[Any]) -> Logged:
         places, channels, lamports, ids, senders, dependencies, generations, own, via, received, _ = zip(
             *rows, strict=True
         )
@@ -181,12 +181,10 @@ class Columnar(AuditReader):
         raw, sums = self._bodies(bounds, places)
         texts = self._texts(bounds, dict(zip(places, ids, strict=True)))
         states = self._states(bounds) if any(own) else {}
-        if texts is None or states is None or None in states.values():
-            return None
-        if channels.count(number) < len(places):  # place and row name different channels
-            return None
+        if None in states.values() or channels.count(number) < len(places):  # place and row name different channels
+            raise Unsound
         if None in raw and not self._let_go(number, zip(raw, own, lamports, generations, strict=True)):
-            return None
+            raise Unsound
         if not texts:
             nicks = said = sent = (None,) * len(places)
         else:
@@ -211,18 +209,16 @@ class Columnar(AuditReader):
             for packet, mine, lamport, generation in rows
         )
 
-    def _texts(self, bounds: tuple[int, int], ids: dict[int, str]) -> dict[int, tuple[Any, Any, Any]] | None:
+    def _texts(self, bounds: tuple[int, int], ids: dict[int, str]) -> dict[int, tuple[Any, Any, Any]]:
         rows = [row for row in self._connection.execute(_TEXT, bounds) if row[0] in ids]
-        if rows and not _sound([(ids[row[0]], *row) for row in rows]):
-            return None
+        _must_be_sound([(ids[row[0]], *row) for row in rows])
         if len(rows) < len(ids) and self._connection.execute(_TEXTS, bounds).fetchone()[0] > len(rows):
-            return None  # the table is out of order: a scan ended early
+            raise Unsound  # the table is out of order: a scan ended early
         return {place: (nick, None if verdict == WITHHELD else text, at) for place, nick, text, verdict, at, _ in rows}
 
-    def _states(self, bounds: tuple[int, int]) -> dict[int, str | None] | None:
+    def _states(self, bounds: tuple[int, int]) -> dict[int, str | None]:
         rows = self._connection.execute(_OUTGOING, bounds).fetchall()
-        if rows and not _sound([row[1:] for row in rows]):
-            return None
+        _must_be_sound([row[1:] for row in rows])
         return {row[0]: _STATES.get(row[_STATE]) for row in rows}
 
 
@@ -231,14 +227,15 @@ _NO_TEXT: Final = (None, None, None)
 _NO_BODY: Final = (None, None)
 
 
-def _sound(rows: Sequence[tuple[Any, ...]]) -> bool:
-    """True if every row matches the checksum in its last column, like `row_sum`.
+def _must_be_sound(rows: Sequence[tuple[Any, ...]]) -> None:
+    """Raise Unsound unless every row matches the checksum in its last column, like `row_sum`.
 
     A sound row has no bytes here: formatted as text they match no checksum. The last column is formatted with no width,
     because cutting it off takes longer.
     """
-    form = "\x1f".join(["%s"] * (len(rows[0]) - 1)) + "%.0s"
-    return [crc32((form % row).encode()) for row in rows] == [row[-1] for row in rows]
+    form = "\x1f".join(["%s"] * (len(rows[0]) - 1)) + "%.0s" if rows else ""
+    if [crc32((form % row).encode()) for row in rows] != [row[-1] for row in rows]:
+        raise Unsound
 
 
 _LISTS: Final = 100_000
@@ -282,14 +279,16 @@ class Packets:
     def full(self) -> bool:
         return self._most is not None and len(self._known) >= self._most
 
-    def known(self, log: Logged) -> list[Known] | None:
-        """Return the values of each row. None if a row differs from its packet, or its packet cannot be read."""
+    def known(self, log: Logged) -> list[Known]:
+        """Return the values of each row. Raises Unsound if one differs from its packet, or that cannot be read."""
         found = list(map(self._known.get, log.raw))
         if None in found:
             for at in compress(range(len(found)), [each is None for each in found]):
                 found[at] = self._look(log, at)
         every = [known for known in found if known is not None]
-        return every if len(every) == len(found) and _agree(log, every) else None
+        if len(every) < len(found) or not _agree(log, every):
+            raise Unsound
+        return every
 
     def _look(self, log: Logged, at: int) -> Known | None:
         raw = log.raw[at]

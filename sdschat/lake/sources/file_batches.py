@@ -6,7 +6,6 @@ A block of a file that holds only sound rows is read as columns; any other block
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from io import BytesIO
 from itertools import islice
@@ -19,7 +18,7 @@ import pyarrow.json
 from sdschat.audit.processes import no_collection
 from sdschat.audit.schemas import Declared, Journal, Message, Node, Quarantine
 from sdschat.audit.sources import databases
-from sdschat.audit.sources.columnar import Columnar, Columns, IdLists, Logged, LogSums, Packets
+from sdschat.audit.sources.columnar import Columnar, Columns, IdLists, Logged, LogSums, Packets, Unsound
 from sdschat.lake.sources.batch import Batch, arrow_schema, batch_of, in_batches
 from sdschat.lake.sources.files import LINES, NEEDED, line_rows, parquet_rows
 from sdschat.store.errors import UNREADABLE, StoreError
@@ -114,11 +113,9 @@ def _log_batches(reading: databases.Reading, evidence: Columnar, node: str, pack
         yield from in_batches([databases.node_row(reading, node, counts, sums.nick, as_of)])
 
 
-def _messages(log: Logged, packets: Packets, sums: LogSums, whole: Mapping[str, Any]) -> Batch | None:
+def _messages(log: Logged, packets: Packets, sums: LogSums, whole: Mapping[str, Any]) -> Batch:
     """Return a batch of a log, and add it to the sums; `whole` is the same in all rows."""
     known = packets.known(log)
-    if known is None:
-        return None
     _, _, deps, digests = zip(*[each.version for each in known], strict=True)
     sizes = zip(*[each.sizes for each in known], strict=True)
     batch = batch_of(
@@ -155,20 +152,16 @@ def _message_rows(
 
 
 def _by_column_or_row(
-    found: Iterable[T | None], columns: Callable[[T], Batch | None], rows: Callable[[], Iterator[databases.Row]]
+    found: Iterable[T], columns: Callable[[T], Batch], rows: Callable[[], Iterator[databases.Row]]
 ) -> Iterator[Batch]:
-    """Yield a batch for each of these. From the first on that can be none, yield the rest row by row."""
+    """Yield a batch for each of these. From the first on that is unsound, yield the rest row by row."""
     done = 0
-    for each in found:
-        batch = None
-        if each is not None:
-            with suppress(*UNREADABLE):
-                batch = columns(each)
-        if batch is None:
-            yield from in_batches(islice(rows(), done, None))
-            return
-        done += batch.size
-        yield batch
+    try:
+        for batch in map(columns, found):
+            done += batch.size
+            yield batch
+    except (Unsound, *UNREADABLE):
+        yield from in_batches(islice(rows(), done, None))
 
 
 def _events(reading: databases.Reading, evidence: Columnar, node: str, lists: IdLists, values: Columns) -> Batch:
