@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.node.events import ConnectionChanged, MessageDelivered, NodeEvent, NotPublished
+from sdschat.node.events import ConnectionChanged, HandedOver, MessageDelivered, NodeEvent, NotPublished
 from sdschat.node.settings import Value
 from sdschat.node.tools.fault_injection import Injection
+from sdschat.sds.events import MessageResent
+from sdschat.sds.values import AckState
 from sdschat.tui.model.items import GapItem
 from sdschat.tui.model.words import clock
 from sdschat.wire.sds_codec import SdsCodec
@@ -244,6 +246,12 @@ async def test_a_refused_message_says_why(s: Stage) -> None:
     assert any("✗ refused" in line for line in s.log())
     await s.press("alt+up")
     assert "The broker does not take it" in s.app.panes.said("details")
+    s.app._hear(NodeEvent("lobby", s.app.view.now().wall, MessageResent(entry.message_id, AckState.UNACKED, 2)))
+    await s.settle()
+    assert any("✗ refused" in line for line in s.log()), "sent again is not taken: the broker has not answered yet"
+    s.app._hear(NodeEvent("lobby", s.app.view.now().wall, HandedOver(entry.message_id)))
+    await s.settle()
+    assert not any("✗ refused" in line for line in s.log())
 
 
 @staged()

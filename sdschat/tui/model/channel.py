@@ -165,8 +165,6 @@ class ChannelModel:
                     self._move(
                         message_id, Fate(phase_of(state), frozenset(by), frozenset(perhaps), frozenset(unproven))
                     )
-            case ev.MessageResent(message_id):
-                self._move(message_id, Fate(Phase.UNACKED))
             case events.ConnectionChanged():
                 self._connection(body, event.time)
             case events.PresenceChanged() | events.MembersChanged() | KeyMet() | NickChanged():
