@@ -81,10 +81,16 @@ def candidates(stream: BufferedIOBase, form: str) -> Iterator[list[Candidate]]:
 
 
 def _is_text(data: bytes) -> bool:
-    """True if the bytes are lines of text, broken ones included; raw packets hold bytes that no text has."""
+    """True if the bytes are lines of text, broken ones included; raw packets hold bytes that no text has.
+
+    A packet may hold a line of hex by chance: its ids are hex, and a newline is the tag of a field.
+    """
     if not data.translate(None, _PRINTABLE):
         return True
-    return any(len(line) >= _SURE and _BASE64.fullmatch(line) for line in data.split())
+    if _split(data):
+        return False
+    lines = [line for line in data.split(b"\n") if not line.translate(None, _PRINTABLE)]
+    return any(len(word) >= _SURE and _BASE64.fullmatch(word) for line in lines for word in line.split())
 
 
 def _from_line(number: int, line: bytes, form: str) -> Candidate:

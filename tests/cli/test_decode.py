@@ -124,6 +124,18 @@ def test_a_newline_inside_a_raw_packet_does_not_cut_it() -> None:
     assert [each["verdict"] for each in decoded(raw)[1]] == [SOUND]
 
 
+def test_a_raw_packet_that_names_several_messages_is_no_text() -> None:
+    """The ids of a history entry are hex, and the next entry begins with a byte that is a newline."""
+    history = tuple(HistoryEntry(name * 64, sender_id="a" * 32) for name in "bcd")
+    packets = [CODEC.encode(replace(GOOD, sender_id="a" * 32, causal_history=history[:count])) for count in (1, 2, 3)]
+    for raw in packets:
+        found = decoded(raw)[1]
+        assert [each["verdict"] for each in found] == [decoded(text(raw.hex()))[1][0]["verdict"]]
+        assert "error" not in found[0]
+        assert [each["bytes"] for each in decoded(raw[:-9])[1]] == [len(raw) - 9], "cut short"
+    assert [each["bytes"] for each in decoded(b"".join(raw + b"\n" for raw in packets))[1]] == list(map(len, packets))
+
+
 def test_lines_are_explained_as_they_come(tmp_path: Path) -> None:
     done = subprocess.Popen(
         command("decode"), cwd=tmp_path, env=environment(tmp_path), stdin=subprocess.PIPE, stdout=subprocess.PIPE
