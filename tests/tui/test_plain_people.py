@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import re
 from pathlib import Path
 
@@ -11,9 +12,13 @@ import pytest
 from sdschat.identity.key_book import PEOPLE_A_MINUTE
 from sdschat.node.events import DirectSaid, NodeEvent, PresenceChanged
 from sdschat.node.sync.extension import sync_extension
+from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.user_texts import silent_nicks
+from sdschat.tui.plain.host import PlainHost
+from sdschat.tui.preferences import Preferences
+from tests.node.privately import creator, link_of
 from tests.node.test_strangers import CROWD, LATE, MORE, nick_of, say
-from tests.node.worlds import PATIENCE
+from tests.node.worlds import PATIENCE, world
 from tests.tui.plain_lines import Lines, plain
 
 
@@ -162,3 +167,18 @@ def test_who_alone_reads_is_said_when_a_conversation_of_two_is_shown(tmp_path: P
         assert "Only bob" not in s.text()[before:]
 
     plain(tmp_path, story)
+
+
+def test_who_joins_by_a_link_reads_of_no_trouble(tmp_path: Path) -> None:
+    async def told() -> None:
+        async with world(tmp_path) as place:
+            ann, _ = creator(place)
+            view, out = Conversations(place.start("bob").node), io.StringIO()
+            PlainHost(view, [link_of(ann)], Preferences(), out).start()
+            async with asyncio.timeout(PATIENCE):
+                while "bob joined the channel" not in out.getvalue():
+                    await asyncio.sleep(0.01)
+            view.close()
+            assert "trouble" not in out.getvalue()
+
+    asyncio.run(told())

@@ -229,7 +229,8 @@ class PlainHost(Host):
         body = event.body
         written = not (isinstance(body, MessageDelivered) and body.via != "live" and event.channel in self._much)
         self.desktop.hear(event, lambda name: written and name == self.desktop.shown, is_there=False)
-        self.model.unread_line.see_drawn()
+        if self.desktop.shown:  # none is, while the first channel is opened: our joining by a link is told there
+            self.model.unread_line.see_drawn()
         self.text_log.hear(event)
         model = next(iter(self.desktop.concerned(event)), None) if event.channel else None
         name = event.channel if model is None else model.name
