@@ -13,8 +13,8 @@ from sdschat.audit import verdict
 from sdschat.audit.schemas import FAULTS, AuditChannel, AuditFinding, AuditMissing, AuditNode, Quarantine
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.output import listed, moment, safe
+from sdschat.identity.handwritten import nearest
 from sdschat.identity.signing import by_name
-from sdschat.identity.suggest import nearest
 
 if TYPE_CHECKING:
     from pathlib import Path

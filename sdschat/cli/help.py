@@ -11,7 +11,7 @@ from typing import Final
 import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
-from sdschat.identity.suggest import did_you_mean
+from sdschat.identity.handwritten import did_you_mean
 from sdschat.tui.manual import TOPICS, text_of
 
 _WIDEST: Final = 100

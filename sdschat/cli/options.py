@@ -10,7 +10,6 @@ import functools
 import getpass
 import os
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +19,7 @@ import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem, say
 from sdschat.cli.passphrase import PASSPHRASE_VARIABLE
-from sdschat.identity.suggest import did_you_mean
+from sdschat.identity.handwritten import TomlError, did_you_mean, read_toml
 from sdschat.node.profile import database_path, last_nick, profile_names
 from sdschat.node.settings import SETTINGS, SIZES, SettingError, Settings, Value, make_settings, parse
 from sdschat.store.errors import StoreError
@@ -243,8 +242,8 @@ def _files(config: Path | None, project: Path | None, user: Path | None, warning
 
 def _file(path: Path, warnings: list[str]) -> Layer:
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
+        content = read_toml(path)
+    except TomlError as error:
         raise CommandProblem(f"{path} cannot be read as TOML: {error}. Correct or move it.", WRONG_USE) from error
     values: dict[str, Value] = {}
     for name, value in _flat(content, ""):

@@ -17,7 +17,7 @@ from sdschat.cli import errors as codes
 from sdschat.cli.errors import say
 from sdschat.cli.lazy import LazyGroup
 from sdschat.cli.terminal import reserve_closed, take_all_letters
-from sdschat.identity.suggest import did_you_mean
+from sdschat.identity.handwritten import did_you_mean
 
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _EXTRA: Final = frozenset(

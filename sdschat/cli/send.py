@@ -30,8 +30,8 @@ from sdschat.cli.options import Chosen, channel_options, data_set_option
 from sdschat.cli.output import listed, safe
 from sdschat.cli.session import first_connection, refuse_namesakes, run_node
 from sdschat.cli.stdio import bursts
+from sdschat.identity.handwritten import nearest
 from sdschat.identity.signing import by_name
-from sdschat.identity.suggest import nearest
 from sdschat.node.events import (
     CatchingUp,
     DeliveryChanged,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sdschat.audit.errors import PipelineProblem
-from sdschat.identity.suggest import nearest
+from sdschat.identity.handwritten import nearest
 from sdschat.sds.config import Config, response_groups
 
 WRONG_USE: Final = 2

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple
 
-from sdschat.identity.suggest import did_you_mean
+from sdschat.identity.handwritten import did_you_mean
 from sdschat.node.quantities import SIZES as SIZES
 from sdschat.node.quantities import Value as Value
 from sdschat.node.quantities import duration, size

@@ -6,7 +6,6 @@ from __future__ import annotations
 import copy
 import json
 import shlex
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,8 +15,9 @@ from typing import Any, Final
 from sdschat.node.events import ConnectionChanged, NodeEvent
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.user_texts import last_broker
+from sdschat.node.view.values import TomlError, read_toml
 from sdschat.tui.model.own_keys import key_problem, written_key
-from sdschat.tui.model.words import clean, unread_words
+from sdschat.tui.model.words import clean
 from sdschat.tui.themes import AUTO, PALETTES, Palette
 
 LEVELS: Final = ("all", "mentions", "none")
@@ -140,9 +140,9 @@ def load(path: Path | None, kept: str) -> tuple[Preferences, list[str]]:
     found.read_themes()
     if path is not None and path.is_file():
         try:
-            _take(found, tomllib.loads(path.read_text(encoding="utf-8")), str(path), problems)
-        except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
-            problems.append(f"{path} cannot be read: {unread_words(error)}")
+            _take(found, read_toml(path), str(path), problems)
+        except TomlError as error:
+            problems.append(f"{path} cannot be read: {error}")
     found.take_as_file()
     if kept:
         try:

@@ -11,7 +11,6 @@ mention = "bold #ffd479"
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Any, Final
 from rich.errors import StyleSyntaxError
 from rich.style import Style
 
-from sdschat.tui.model.words import unread_words
+from sdschat.node.view.values import TomlError, read_toml
 from sdschat.tui.themes import AUTO, PALETTES, READABLE, Colour, Palette, contrast, hues_on, is_light
 
 _MOST: Final = 50  # files
@@ -52,8 +51,8 @@ def load_themes(folder: Path) -> tuple[dict[str, Palette], dict[str, str]]:
     for file in files:
         try:
             found[file.stem] = palette = _load(file)
-        except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError, ThemeError) as error:
-            problems[file.stem] = f"{file} is not used as a theme: {unread_words(error)}"
+        except (TomlError, ThemeError) as error:
+            problems[file.stem] = f"{file} is not used as a theme: {error}"
             continue
         if poor := _hard_to_read(file.stem, palette):
             problems[file.stem] = poor
@@ -63,9 +62,7 @@ def load_themes(folder: Path) -> tuple[dict[str, Palette], dict[str, str]]:
 def _load(file: Path) -> Palette:
     if not _NAME.fullmatch(file.stem) or file.stem in (AUTO, *PALETTES):
         raise ThemeError("its name has to be another than those that are there, of small letters, digits, - and _")
-    if file.stat().st_size > _LARGEST:
-        raise ThemeError(f"it has more than {_LARGEST} bytes")
-    values = tomllib.loads(file.read_text(encoding="utf-8"))
+    values = read_toml(file, _LARGEST)
     base = values.pop("base", "dark")
     if base not in _BASES:
         raise ThemeError(f"base is {base!r}, and must be one of {', '.join(_BASES)}")

@@ -9,7 +9,7 @@ import click
 
 from sdschat.cli.errors import say
 from sdschat.cli.spark.common import target_options
-from sdschat.identity.suggest import did_you_mean
+from sdschat.identity.handwritten import did_you_mean
 from sdschat.pipeline.session import SparkTarget
 
 WITHOUT_SPARK: Final = frozenset({"get", "doctor", "warmup", "submit-args", "init-sdp"})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, Final
 from sdschat.audit.errors import PipelineProblem
 from sdschat.experiment.figures import NAMES
 from sdschat.experiment.setting import SETTINGS, WRONG_USE, GroupSetting, instead_of, setting_of, wrong
+from sdschat.identity.handwritten import TomlError, read_toml
 
 MOST_RUNS: Final = 1_000_000
 EACH: Final = 2_048  # up to this size the model simulates each participant by itself
@@ -94,8 +94,8 @@ def find_grid(name: str) -> Path:
 def read_grid(path: Path, seeds: int | None = None) -> Grid:
     """Read a grid file; `seeds` replaces its number of seeds. Raises PipelineProblem, which names file and error."""
     try:
-        return _grid(path, tomllib.loads(path.read_text(encoding="utf-8")), seeds)
-    except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
+        return _grid(path, read_toml(path), seeds)
+    except TomlError as error:
         raise _unusable(path, f"it cannot be read ({error})") from error
     except PipelineProblem as error:
         raise _unusable(path, str(error).rstrip(".")) from error

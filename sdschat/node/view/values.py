@@ -10,9 +10,9 @@ from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
 from sdschat.identity.content import ContentKind, Verdict
+from sdschat.identity.handwritten import TomlError, did_you_mean, read_toml
 from sdschat.identity.sanitize import harmless
 from sdschat.identity.signing import by_name
-from sdschat.identity.suggest import did_you_mean
 from sdschat.node.channel.over_limit import Flood
 from sdschat.node.events import Said
 from sdschat.sds.values import AckState, Evidence, Message, MessageKind, Refusal
@@ -27,10 +27,12 @@ __all__ = [
     "Message",
     "MessageKind",
     "Refusal",
+    "TomlError",
     "Verdict",
     "by_name",
     "did_you_mean",
     "harmless",
+    "read_toml",
 ]
 
 Key = tuple[int, str]  # Lamport time and id: where a message stands in the log

@@ -36,13 +36,6 @@ def clean(text: str, *, limit: int = TEXT_LIMIT, lines: bool = False) -> str:
     return found
 
 
-def unread_words(error: Exception) -> str:
-    """Return why a file could not be read."""
-    if isinstance(error, UnicodeDecodeError):
-        return f"it is no text in UTF-8, at byte {error.start}"
-    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
-
-
 @contextmanager
 def cutting_with(sign: str) -> Iterator[None]:
     """Let texts that are cut in here end with this sign, where no other one is asked for."""
