@@ -92,24 +92,23 @@ _NOT_TAKEN: Final = 20
 def report_data(lake: LakeEngine, root: str, grain: int, made_ms: int) -> ReportData:
     audit = audit_of(lake)
     sources = places_in(lake)
-    made_from = provenance(lake, root, made_ms, sources.values())
-    return ReportData(audit, figures(lake, grain, shown_channels(audit)), made_from, sources)
-
-
-def provenance(lake: LakeEngine, root: str, made_ms: int, databases: Iterable[str]) -> dict[str, str]:
     refused = refused_in(lake, most=_NOT_TAKEN)
+    made_from = _provenance(lake, root, made_ms, sources.values())
+    drawn = figures(lake, grain, shown_channels(audit))
+    return ReportData(audit, drawn, made_from, sources, refused.rows, refused.inputs)
+
+
+def _provenance(lake: LakeEngine, root: str, made_ms: int, databases: Iterable[str]) -> dict[str, str]:
     counted = {
         "events": _count(lake, tables.Journal),
         "copies of messages": _count(lake, tables.Message),
         "packets": _count(lake, tables.Packet),
-        "inputs not taken": refused.inputs,
     }
     return {
         "Made": f"{moment(made_ms)} UTC by sdschat {sdschat.__version__}, with {lake.engine}",
         "Lake": f"{root}, tables of version {tables.VERSION}",
         "Rows": ", ".join(f"{name}: {count:,}" for name, count in counted.items()),
         "Databases": ", ".join(sorted(set(databases))) or "none",
-        "Not taken": ", ".join(f"{row.source} {row.place} ({row.reason})" for row in refused.rows) or "nothing",
     }
 
 

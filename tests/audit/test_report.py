@@ -231,6 +231,18 @@ def test_a_name_turns_round_nothing_that_stands_beside_it(untouched: Path) -> No
     assert "<td>\\u{202e}eve</td>" in text
 
 
+def test_what_could_not_be_read_stands_at_the_top_and_takes_the_green(untouched: Path, tmp_path: Path) -> None:
+    (cut := tmp_path / "cut.db").write_bytes(databases([untouched])[0].read_bytes()[:5000])
+    found, silver = compare([*databases([untouched]), cut], START, DEFAULT, by_row=True)
+    html = page(report_data(found, silver, DEFAULT, START))
+    text = re.sub(r"<[^>]+>", "|", html[html.index("<body>") : html.index("What happened when")])
+    assert "|agreed; 1 input was not read|" in text
+    assert f"|{cut}|" in text
+    assert text.count(str(cut)) == 1
+    assert 'class="verdict bad"' in html
+    assert "Not read" not in made(untouched)
+
+
 def test_the_texts_of_messages_are_not_in_the_page(untouched: Path) -> None:
     html = made(untouched)
     assert not [word for word in WORDS if word in html[: html.index("window.vegaEmbed")]]

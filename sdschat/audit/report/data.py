@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
@@ -15,7 +15,7 @@ from sdschat.audit.answers import Figures
 from sdschat.audit.compare import Comparison
 from sdschat.audit.figures import figures
 from sdschat.audit.node_evidence import Silver
-from sdschat.audit.schemas import FAULTS, VERSION, AuditChannel, AuditFinding
+from sdschat.audit.schemas import FAULTS, VERSION, AuditChannel, AuditFinding, Quarantine
 from sdschat.audit.verdict import Audit, OfChannel, Rules, counted
 from sdschat.identity.sanitize import harmless
 
@@ -89,6 +89,8 @@ class ReportData(NamedTuple):
     figures: Figures
     provenance: Mapping[str, str]
     sources: Mapping[tuple[str, str, str], str]  # run, channel and node: the file that they were read from
+    unread: Sequence[Quarantine] = ()  # the first of what could not be read
+    unread_inputs: int = 0
 
 
 class ChannelPart(NamedTuple):
@@ -131,7 +133,7 @@ def report_data(found: Comparison, silver: Silver, rules: Rules, made_ms: int) -
         "Databases": ", ".join(map(str, sorted(found.read))),
         "Rows": f"{counted(copies, 'copy of a message', 'copies of messages')}, "
         f"{counted(len(silver.journal), 'event', 'events')}",
-        "Not read": ", ".join(f"{row.source} {row.place} ({row.reason})" for row in found.quarantine) or "nothing",
         "Rules": f"a node may lag {rules.settle / 1000:g} s behind; dates may lie {rules.max_skew / 1000:g} s ahead",
     }
-    return ReportData(found.audit, figures(silver, found.audit), provenance, found.sources)
+    unread = len({row.source for row in found.quarantine})
+    return ReportData(found.audit, figures(silver, found.audit), provenance, found.sources, found.quarantine, unread)

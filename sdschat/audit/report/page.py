@@ -32,14 +32,17 @@ _MOVE: Final = (
 
 def page(data: ReportData, cache: Path | None = None) -> str:
     audit = data.audit
-    bad = "" if audit.agreed else " bad"
+    bad = "" if audit.agreed and not data.unread else " bad"
     alone = bool(audit.channels) and all(channel.nodes == 1 for channel in audit.channels)
     result = "not agreed" if not audit.agreed else ALONE if alone else "agreed"
+    if data.unread:
+        result += f"; {counted(data.unread_inputs, 'input was', 'inputs were')} not read"
     shown = shown_channels(audit)
     body = [
         '<p class="kicker">sdschat · report</p>',
         f'<div class="verdict{bad}"><h1>{escaped(sentence(audit.channels))}</h1>'
         f'<span class="pill">{result}</span></div>',
+        section("Not read", "The verdict does not know what is in them.", tables.unread(data.unread)),
     ]
     drawn, of = Pictures(cache), by_channel(audit)
     for channel in shown:

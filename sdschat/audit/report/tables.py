@@ -7,7 +7,7 @@ from typing import Final
 
 from sdschat.audit import answers
 from sdschat.audit.report.data import NOTHING, Named, ReportData, best_look, duration, escaped, moment, size
-from sdschat.audit.schemas import AuditFinding, AuditMissing
+from sdschat.audit.schemas import AuditFinding, AuditMissing, Quarantine
 from sdschat.audit.verdict import AGREES, ALONE, LOST, Lacking, OfChannel, counted, first_rows, names_of, node_words
 
 _SHOWN: Final = 50
@@ -261,6 +261,11 @@ def truth(rows: Sequence[answers.AckCount], untrue: Sequence[answers.Acknowledge
         worst.append([short_id(one.message_id), *said, moment(one.said_ms), there])
     headings = ("Message", "Said to be", "By", "At", "By whom", "Then (UTC)", "There (UTC)")
     return table(("State", "Drawn from", "Number", "Wrong", "Undecided"), kinds, (2, 3, 4)) + table(headings, worst)
+
+
+def unread(rows: Iterable[Quarantine]) -> str:
+    told = [[f"{row.source} {row.place}".strip(), row.reason.removeprefix(f"{row.source} ")] for row in rows]
+    return table(("Input", "Why"), told)
 
 
 def provenance(data: ReportData) -> str:
