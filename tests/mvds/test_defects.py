@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdschat.mvds import Config, Engine, Message, Mode, Payload, Reason
+from sdschat.mvds import Engine, Message, Mode, Payload, Reason
 from sdschat.mvds.events import (
     BroughtForward,
     Expired,
@@ -10,21 +10,7 @@ from sdschat.mvds.events import (
     Rejected,
 )
 from sdschat.mvds.values import RecordType
-from tests.mvds.world import GROUP, START, Node, World, at, id_of, message
-
-
-def alice(**settings: object) -> Node:
-    return Node("alice", ["bob", "carol"], Config(**settings))  # type: ignore[arg-type]
-
-
-def times_sent(node: Node, peer: str, mid: bytes) -> int:
-    payloads = [packet.payload for packet in node.sent if packet.peer == peer]
-    return sum(mid in (*payload.offers, *payload.requests, *id_of(*payload.messages)) for payload in payloads)
-
-
-def run(node: Node, start: int, end: int) -> None:
-    for ms in range(start, end, 1000):
-        node.step(ms)
+from tests.mvds.world import GROUP, START, World, alice, at, id_of, message, run, times_sent
 
 
 def test_v_01_send_epoch_is_reckoned_from_now() -> None:

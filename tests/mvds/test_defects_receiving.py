@@ -12,21 +12,7 @@ from sdschat.mvds.events import (
 from sdschat.mvds.limits import OFFER_WINDOW, REQUESTS_PER_PEER, SERVED_PER_PEER
 from tests.mvds.model import REPAIRED, Search
 from tests.mvds.published import FIXED, PUBLISHED, violation
-from tests.mvds.world import GROUP, OTHER_GROUP, Node, World, at, id_of, message
-
-
-def alice(**settings: object) -> Node:
-    return Node("alice", ["bob", "carol"], Config(**settings))  # type: ignore[arg-type]
-
-
-def times_sent(node: Node, peer: str, mid: bytes) -> int:
-    payloads = [packet.payload for packet in node.sent if packet.peer == peer]
-    return sum(mid in (*payload.offers, *payload.requests, *id_of(*payload.messages)) for payload in payloads)
-
-
-def run(node: Node, start: int, end: int) -> None:
-    for ms in range(start, end, 1000):
-        node.step(ms)
+from tests.mvds.world import GROUP, OTHER_GROUP, Node, World, alice, at, id_of, message, times_sent
 
 
 def test_v_11_duplicates_are_acknowledged_again_and_not_delivered_again() -> None:

@@ -11,11 +11,7 @@ from sdschat.mvds.limits import ACKS_PER_PEER, EPHEMERAL_PER_PEER, EPHEMERAL_SEE
 from sdschat.mvds.memory import MemoryStore
 from sdschat.mvds.peers import Peer, SendQueue
 from sdschat.mvds.values import PeerRow, RecordRow, RecordType
-from tests.mvds.world import GROUP, OTHER_GROUP, START, Node, World, at, id_of, message
-
-
-def alice(**settings: object) -> Node:
-    return Node("alice", ["bob", "carol"], Config(**settings))  # type: ignore[arg-type]
+from tests.mvds.world import GROUP, OTHER_GROUP, START, World, alice, at, id_of, message
 
 
 def test_a_message_that_two_offered_is_acknowledged_to_both() -> None:

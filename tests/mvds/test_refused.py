@@ -9,16 +9,12 @@ from collections import Counter
 
 import pytest
 
-from sdschat.mvds import Config, Message, Mode, Payload, Reason
+from sdschat.mvds import Message, Mode, Payload, Reason
 from sdschat.mvds.events import Acknowledged, Delivered, Rejected
 from sdschat.mvds.limits import MIB, WAITING_BYTES_PER_PEER
 from sdschat.mvds.values import RecordType
 from sdschat.wire.mvds_codec import MvdsCodec
-from tests.mvds.world import GROUP, OTHER_GROUP, Node, at, id_of, message
-
-
-def alice(**settings: object) -> Node:
-    return Node("alice", ["bob", "carol"], Config(**settings))  # type: ignore[arg-type]
+from tests.mvds.world import GROUP, OTHER_GROUP, Node, alice, at, id_of, message
 
 
 def requests(node: Node, peer: str, mid: bytes) -> int:

@@ -13,11 +13,7 @@ from sdschat.mvds.limits import MAX_HEADS, MIB, WAITING_BYTES_PER_PEER, WAITING_
 from sdschat.mvds.values import RecordType
 from sdschat.wire import mvds_pb2
 from sdschat.wire.mvds_codec import MvdsCodec
-from tests.mvds.world import GROUP, Node, World, at, id_of, message
-
-
-def alice(**settings: object) -> Node:
-    return Node("alice", ["bob", "carol"], Config(**settings))  # type: ignore[arg-type]
+from tests.mvds.world import GROUP, Node, World, alice, at, id_of, message
 
 
 def parents_of(node: Node, mid: bytes) -> tuple[bytes, ...]:

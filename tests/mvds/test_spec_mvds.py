@@ -15,19 +15,11 @@ from sdschat.mvds.memory import MemoryStore
 from sdschat.mvds.values import RecordType, Row
 from sdschat.wire import mvds_pb2
 from sdschat.wire.mvds_codec import Dialect, MvdsCodec
-from tests.mvds.world import GROUP, OTHER_GROUP, Node, World, at, id_of, message
+from tests.mvds.world import GROUP, OTHER_GROUP, World, alice, at, id_of, message, sent_to
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "mvds_go.json").read_text())["message_ids"]
 HELLO = message(b"hello")
 (HELLO_ID,) = id_of(HELLO)
-
-
-def alice(**settings: object) -> Node:
-    return Node("alice", ["bob", "carol"], Config(**settings))  # type: ignore[arg-type]
-
-
-def sent_to(node: Node, peer: str) -> list[Payload]:
-    return [packet.payload for packet in node.sent if packet.peer == peer]
 
 
 def test_m_001_field_numbers() -> None:

@@ -9,19 +9,11 @@ from sdschat.mvds import Config, Mode, Payload, Reason
 from sdschat.mvds.events import Delivered, DuplicateReceived, Rejected
 from sdschat.mvds.retransmission import SendBackoff, backoff_steps
 from sdschat.mvds.values import RecordRow, RecordType
-from tests.mvds.world import GROUP, Node, at, id_of, message
+from tests.mvds.world import GROUP, alice, at, id_of, message, sent_to
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "mvds_go.json").read_text())["message_ids"]
 HELLO = message(b"hello")
 (HELLO_ID,) = id_of(HELLO)
-
-
-def alice(**settings: object) -> Node:
-    return Node("alice", ["bob", "carol"], Config(**settings))  # type: ignore[arg-type]
-
-
-def sent_to(node: Node, peer: str) -> list[Payload]:
-    return [packet.payload for packet in node.sent if packet.peer == peer]
 
 
 def test_m_017_due_records_of_every_type_are_retransmitted() -> None:

@@ -78,6 +78,24 @@ class Node:
         return [event for event in self.events if isinstance(event, kind)]
 
 
+def alice(**settings: object) -> Node:
+    return Node("alice", ["bob", "carol"], Config(**settings))  # type: ignore[arg-type]
+
+
+def run(node: Node, start: int, end: int) -> None:
+    for ms in range(start, end, 1000):
+        node.step(ms)
+
+
+def sent_to(node: Node, peer: str) -> list[Payload]:
+    return [packet.payload for packet in node.sent if packet.peer == peer]
+
+
+def times_sent(node: Node, peer: str, mid: bytes) -> int:
+    lists = [(*one.offers, *one.requests, *id_of(*one.messages)) for one in sent_to(node, peer)]
+    return sum(mid in ids for ids in lists)
+
+
 class Faults(NamedTuple):
     """Faults of the network."""
 

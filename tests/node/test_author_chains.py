@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -27,18 +25,10 @@ from sdschat.sds.values import Message
 from sdschat.wire.chat_codec import Place
 from sdschat.wire.sds_codec import SdsCodec
 from tests.identity.signed import signed_message
-from tests.node.worlds import Member, World, world
+from tests.node.worlds import Member, World, run
 
 CODEC = SdsCodec()
 CAROL = Identity(b"c" * 32)
-
-
-def run(tmp_path: Path, story: Callable[[World], Awaitable[None]]) -> None:
-    async def whole() -> None:
-        async with world(tmp_path) as w:
-            await story(w)
-
-    asyncio.run(whole())
 
 
 async def opened(w: World) -> tuple[Member, ChannelSession]:

@@ -20,8 +20,8 @@ from sdschat.node.silent_senders import SenderValues
 from sdschat.sds.events import RepairWanted
 from sdschat.wire.sds_codec import SdsCodec
 from tests.identity.signed import signed_message
-from tests.node.test_author_chains import opened, run
-from tests.node.worlds import PATIENCE, Member, World
+from tests.node.test_author_chains import opened
+from tests.node.worlds import PATIENCE, Member, World, run
 
 CODEC = SdsCodec()
 BOB, MALLORY = Identity(b"b" * 32), Identity(b"m" * 32)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from sdschat.catchup.values import HIGHEST, LOWEST
@@ -11,7 +9,7 @@ from sdschat.node.events import BodiesFetched, ConnectionChanged, MessageDeliver
 from sdschat.node.sync.extension import sync_extension
 from sdschat.store.archive import archived
 from tests.node.catching import log_of, start
-from tests.node.worlds import Member, World, world
+from tests.node.worlds import Member, World, run
 
 LIMIT = 3
 TEXTS = [f"{number}" for number in range(8)]
@@ -19,14 +17,6 @@ TEXTS = [f"{number}" for number in range(8)]
 
 def start_limited(w: World, name: str, ago: int = 0) -> Member:
     return start(w, name, ago=ago, trust__messages_per_minute=LIMIT, trust__messages_at_once=LIMIT)
-
-
-def run(tmp_path: Path, story: Callable[[World], Awaitable[None]]) -> None:
-    async def whole() -> None:
-        async with world(tmp_path) as w:
-            await story(w)
-
-    asyncio.run(whole())
 
 
 async def flooded(w: World, ago: int = 0) -> tuple[Member, Member]:

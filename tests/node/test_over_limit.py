@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -23,20 +22,12 @@ from sdschat.sds.values import HistoryEntry, Message, Reason
 from sdschat.store.archive import archived
 from sdschat.wire.sds_codec import SdsCodec
 from tests.identity.signed import signed_message
-from tests.node.worlds import Member, World, world
+from tests.node.worlds import Member, World, run
 
 CODEC = SdsCodec()
 CAROL = Identity(b"c" * 32)
 LIMIT = 5
 LIMITED = {"trust.messages_per_minute": LIMIT, "trust.messages_at_once": LIMIT}
-
-
-def run(tmp_path: Path, story: Callable[[World], Awaitable[None]]) -> None:
-    async def whole() -> None:
-        async with world(tmp_path) as w:
-            await story(w)
-
-    asyncio.run(whole())
 
 
 async def opened(w: World) -> tuple[Member, ChannelSession]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ from sdschat.sds.values import AckState, HistoryEntry, Message, Reason
 from sdschat.wire.catchup_codec import encode_frame
 from sdschat.wire.sds_codec import SdsCodec
 from tests.identity.signed import signed_message
-from tests.node.worlds import Member, World, world
+from tests.node.worlds import Member, World, run
 
 CODEC = SdsCodec()
 BOB, CAROL = Identity(b"b" * 32), Identity(b"c" * 32)
@@ -42,14 +41,6 @@ async def spoken(w: World, **changes: Value) -> tuple[Member, ChannelSession, Me
 
 def told(member: Member) -> StateChanged:
     return member.of(StateChanged)[-1]
-
-
-def run(tmp_path: Path, story: Callable[[World], Awaitable[None]]) -> None:
-    async def whole() -> None:
-        async with world(tmp_path) as w:
-            await story(w)
-
-    asyncio.run(whole())
 
 
 def test_nobody_acknowledges_in_an_invented_name(tmp_path: Path) -> None:

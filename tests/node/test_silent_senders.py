@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -20,19 +19,11 @@ from sdschat.sds.limits import IDS_KEPT
 from sdschat.sds.values import Message
 from sdschat.store import senders as rows_module
 from sdschat.wire.sds_codec import SdsCodec
-from tests.node.worlds import PATIENCE, Member, World, world
+from tests.node.worlds import PATIENCE, Member, World, run
 
 CODEC = SdsCodec()
 NAMES = [f"{number:032x}" for number in range(1, 7)]
 DAY = 24 * 3_600_000
-
-
-def run(tmp_path: Path, story: Callable[[World], Awaitable[None]]) -> None:
-    async def whole() -> None:
-        async with world(tmp_path) as w:
-            await story(w)
-
-    asyncio.run(whole())
 
 
 async def opened(w: World, **changes: int | str) -> tuple[Member, ChannelSession]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -22,21 +22,13 @@ from sdschat.sds.values import Message
 from sdschat.store.reader import Reader
 from sdschat.wire.sds_codec import SdsCodec
 from tests.identity.signed import signed_message
-from tests.node.worlds import PATIENCE, Member, World, world
+from tests.node.worlds import PATIENCE, Member, World, run
 
 CODEC = SdsCodec()
 MORE = 5
 CROWD = [Identity(bytes([number]) * 32) for number in range(1, PEOPLE_A_MINUTE + MORE + 1)]
 LATE = CROWD[PEOPLE_A_MINUTE:]
 CROWDING = [Identity(bytes([number]) * 32) for number in range(100, 100 + PEOPLE_A_MINUTE)]
-
-
-def run(tmp_path: Path, story: Callable[[World], Awaitable[None]]) -> None:
-    async def whole() -> None:
-        async with world(tmp_path) as w:
-            await story(w)
-
-    asyncio.run(whole())
 
 
 async def opened(w: World, share: int | str = 1 << 20) -> tuple[Member, ChannelSession]:

@@ -18,8 +18,8 @@ from sdschat.sds.limits import IDS_KEPT
 from sdschat.sds.values import TOLD
 from sdschat.store.retention_floor import floor_of
 from tests.node.catching import DAY, log_of, start, stop
-from tests.node.test_bodies_fetched import LIMIT, TEXTS, flooded, run
-from tests.node.worlds import Member, World
+from tests.node.test_bodies_fetched import LIMIT, TEXTS, flooded
+from tests.node.worlds import Member, World, run
 
 
 def keys(member: Member) -> list[tuple[int, str]]:

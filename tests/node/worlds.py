@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -126,3 +126,13 @@ async def world(folder: Path) -> AsyncIterator[World]:
     finally:
         for member in made.members:
             await member.node.close(0.1)
+
+
+def run(tmp_path: Path, story: Callable[[World], Awaitable[None]]) -> None:
+    """Let a story happen in a world of its own."""
+
+    async def whole() -> None:
+        async with world(tmp_path) as w:
+            await story(w)
+
+    asyncio.run(whole())
