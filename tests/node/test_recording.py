@@ -297,6 +297,7 @@ def test_altered_lines_of_a_recording_end_neither_its_reading_nor_its_playing(tm
         ("[" * 100_000, "is no recording"),
         ("{}\n", "is no recording"),
         ('{"v":99}\n', "of version 99"),
+        ('{"v":1,"tap":"0123","seq":1,"topic":"sds/1/lobby/msg","raw":"CgFh"}\n', "`sdschat decode` explains them"),
     ],
 )
 def test_what_is_no_recording_is_refused(tmp_path: Path, text: str, complaint: str) -> None:

@@ -77,6 +77,8 @@ def _head(text: str, path: Path) -> dict[str, Any]:
         raise RecordingError(f"{path} is a page: open it in a browser. {_MADE_BY}")
     if isinstance(head, dict) and "texts" in head and "sender_id" not in head:  # the head of `sharing.events`
         raise RecordingError(f"{path} has the events of a page, to be read by tools. {_MADE_BY}")
+    if isinstance(head, dict) and "tap" in head:  # a line of a segment
+        raise RecordingError(f"{path} has the packets that `sdschat tap` recorded: `sdschat decode` explains them.")
     if not isinstance(head, dict) or "v" not in head:
         raise RecordingError(f"{path} is no recording. `sdschat join CHANNEL --record FILE` makes one.")
     if head["v"] != VERSION:
