@@ -90,9 +90,10 @@ def _explain_hang_up(heard: bool, options: LinkOptions) -> tuple[Why, str]:
             f"and the port. {PASSWORD_PLACES}"
         )
     scheme = options.address.scheme
+    tls = "" if options.address.encrypted else f"or TLS (--broker {scheme}s://{place}), "
     return Why.PROTOCOL, (
-        f"{place} hung up without an answer. It wants a user and password (--broker {scheme}://user@{place}), or does "
-        f"not speak MQTT. Check the port. {PASSWORD_PLACES}"
+        f"{place} hung up without an answer. It wants a user and password (--broker {scheme}://user@{place}), {tls}or "
+        f"does not speak MQTT. Check the port. {PASSWORD_PLACES}"
     )
 
 

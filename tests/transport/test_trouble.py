@@ -193,14 +193,15 @@ def test_credentials_are_checked_and_their_refusal_is_told(tmp_path: Path) -> No
     [
         ("mqtt://alice:wrong@{}", "refuse the user or password. Check both"),
         ("mqtt://alice@{}", "refuse the user or password; no password was given. Check both"),
-        ("ws://{}", "It wants a user and password (--broker ws://user@{})"),
+        ("ws://{}", "a user and password (--broker ws://user@{}), or TLS (--broker wss://{}), or does not"),
+        ("mqtts://{}", "It wants a user and password (--broker mqtts://user@{}), or does not"),
     ],
 )
 def test_where_a_broker_hangs_up_it_is_told_where_a_password_goes(url: str, said: str) -> None:
     address, password = parse_url(url.format("127.0.0.1:5"))
     why, detail = explain_loss(None, False, LinkOptions(address, "me", 3, 60, 1.0, 1000, password=password))
     assert (why is Why.NOT_AUTHORISED) == ("alice" in url)
-    assert said.format("127.0.0.1:5") in detail
+    assert said.replace("{}", "127.0.0.1:5") in detail
     assert "SDSCHAT_BROKER_PASSWORD or the file of --password-file" in detail
 
 
