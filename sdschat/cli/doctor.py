@@ -266,8 +266,10 @@ async def _broker(chosen: Chosen) -> CheckResult:
             found = await probe.result
         return found._replace(detail=f"{found.detail}, started by this command") if any(hosts) else found
     except TimeoutError:
-        where = probe.place or transport.describe()
-        return CheckResult(False, "broker", f"{where}; nothing came back in time", UNREACHABLE)
+        if not probe.place:
+            return CheckResult(False, "broker", f"{transport.describe()}; no answer came in time", UNREACHABLE)
+        why = f"what was written to {topic} did not come back: the broker forbids to read it, or hangs"
+        return CheckResult(False, "broker", f"{probe.place}; {why}", UNREACHABLE)
     finally:
         await transport.close()
         await network.close()

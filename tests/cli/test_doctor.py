@@ -120,6 +120,19 @@ def test_a_password_file_that_cannot_be_used_is_the_brokers_check(tmp_path: Path
     assert (done.returncode, done.stderr) == (2, "")
 
 
+def test_where_nothing_may_be_read_it_is_told(tmp_path: Path, key: Path) -> None:
+    rules = tmp_path / "acl"
+    rules.write_text("topic write #\n")
+
+    async def scenario() -> None:
+        async with Mosquitto(tmp_path, f"allow_anonymous true\nacl_file {rules}") as broker:
+            checked = await asyncio.to_thread(doctor, tmp_path, "--broker", broker.url)
+            assert checked.returncode == 3
+            assert "did not come back: the broker forbids to read it, or hangs" in checked.stdout
+
+    asyncio.run(scenario())
+
+
 def test_with_the_permissions_of_the_page_all_is_well(tmp_path: Path, key: Path) -> None:
     page = (Path(__file__).parents[2] / "sdschat" / "transport" / "README.md").read_text("utf-8")
     rules = tmp_path / "acl"
