@@ -24,6 +24,7 @@ _CHANGES: Final = {
     "COMPREPLY+=($value)": 'COMPREPLY+=("${value#"$typed"}"); [[ $value == *= ]] && compopt -o nospace',
     "compadd -U": 'local -a more; [[ "$completions[1]" == *= ]] && more=(-S ""); '
     '[[ $PREFIX == --*=* ]] && more+=(-P "${PREFIX%%=*}="); compadd "${more[@]}" -U',
+    'string split "," $completion': 'string split -m 1 "," $completion',  # a description has commas
     "echo $metadata[2];": "echo (string match -r -- '^--[^=]+=|^' (commandline -t))$metadata[2];",
 }
 
