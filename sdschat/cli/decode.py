@@ -125,10 +125,13 @@ def _recorded(number: int, line: bytes) -> Candidate:
     """Return the packet of a line that `sdschat tap` recorded."""
     try:
         found = json.loads(line)
+    except (ValueError, RecursionError):
+        return Candidate(number, b"", "the line begins as JSON and is none: perhaps its end is missing")
+    try:
         raw, channel = base64.b64decode(found["raw"], validate=True), str(found.get("channel") or "")
         return Candidate(number, raw, "", str(found["topic"]), channel)
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return Candidate(number, b"", "the line is JSON, and not of a recording: it needs topic, and raw in base64")
+    except (ValueError, KeyError, TypeError):
+        return Candidate(number, b"", "the line is JSON, and not of `sdschat tap`: it needs topic, and raw in base64")
 
 
 def _raw_packets(data: bytes, form: str) -> list[bytes]:
@@ -251,10 +254,11 @@ def _opened(file: str) -> Iterator[BufferedIOBase]:
         yield cast("BufferedIOBase", standard_input())
         return
     try:
-        with Path(file).open("rb") as stream:
-            yield stream
+        stream = Path(file).open("rb")  # noqa: SIM115
     except OSError as error:
         raise CommandProblem(f"{file} cannot be read: {error.strerror}. Check its name.", WRONG_USE) from error
+    with stream:
+        yield stream
 
 
 def _batches(stream: BufferedIOBase, form: str, place: Mapping[str, str]) -> Iterator[list[Candidate]]:

@@ -114,9 +114,18 @@ def test_the_lines_of_a_recording_are_read_and_presences_are_no_broken_messages(
     assert (lines[1]["kind"], lines[1]["nick"], lines[1]["event"]) == ("presence", "ann", "here")
     assert lines[1]["sender_id"] == identity.sender_id
     assert lines[2]["event"] == "cleared"
-    code, lines = decoded(text('{"raw": 5}'))
+    code, lines = decoded(text('{"raw": 5}', segment.read_text("utf-8").splitlines()[0][:-5]))
     assert code == 2
-    assert "not of a recording" in lines[0]["error"]
+    assert "not of `sdschat tap`" in lines[0]["error"]
+    assert "its end is missing" in lines[1]["error"]
+
+
+def test_output_that_cannot_be_written_is_not_called_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "packets").write_bytes(text(SOUND_LINE))
+    with open("/dev/full", "wb") as full:
+        call = (*command("decode"), "packets")
+        done = subprocess.run(call, cwd=tmp_path, env=environment(tmp_path), stdout=full, stderr=subprocess.PIPE)
+    assert done.stderr == b"sdschat: the output cannot be written: No space left on device.\n"
 
 
 def test_a_newline_inside_a_raw_packet_does_not_cut_it() -> None:
