@@ -98,12 +98,12 @@ class ChatApp(KeysInOrder, KeyedHost):
         self.node.scheduler.most = AT_KEYS
         self.node.listen(self._hear)
         for name in self.wanted:
-            self.desktop.add_if_new(self.view.written(name))
-        self.opening = Startup(self.desktop.order.copy(), self.open_channel, partial(later, self))
-        self.show_channel(self.desktop.order[0])
+            self.workspace.add_if_new(self.view.written(name))
+        self.opening = Startup(self.workspace.order.copy(), self.open_channel, partial(later, self))
+        self.show_channel(self.workspace.order[0])
         self.chat.set_focus(self.composer)  # now: a key that opens help may be waiting
         self.set_interval(1.0, self._second)
-        self.desktop.watch_sleep(lambda words: self.call_next(self._redraw))
+        self.workspace.watch_sleep(lambda words: self.call_next(self._redraw))
         for text in self.said_at_start:
             self.show_notice(text)
         self.call_after_refresh(self.opening.begin)
@@ -141,7 +141,7 @@ class ChatApp(KeysInOrder, KeyedHost):
         self.user_state.save_input_history(self.composer.input_history.to_save())
 
     def _keep(self) -> None:
-        self.user_state.set_draft(self.desktop.shown, self.composer.text)
+        self.user_state.set_draft(self.workspace.shown, self.composer.text)
         self.user_state.save()
         self.user_state.save_hues(self.line_style.hues)
 
@@ -154,7 +154,7 @@ class ChatApp(KeysInOrder, KeyedHost):
         with self._context():
             self.taken_back.hear(event)
             lately = time.monotonic() - self._touched_at < _LATELY
-            if self.desktop.hear(event, self.looking, is_there=self._tells_focus or lately):
+            if self.workspace.hear(event, self.looking, is_there=self._tells_focus or lately):
                 self.draw_soon()
             self.text_log.hear(event)
             self.lens.hear(event)
@@ -171,23 +171,23 @@ class ChatApp(KeysInOrder, KeyedHost):
         self._draw_due = False
         if not self.screen_stack:
             return
-        if self.panes.fitted != len(self.desktop.order):
+        if self.panes.fitted != len(self.workspace.order):
             self.panes.fit()  # a participant began a conversation
         found = ModelChange.NOTHING
-        for name, model in self.desktop.models.items():
+        for name, model in self.workspace.models.items():
             changes = model.take_changes()
-            found |= changes if name == self.desktop.shown else changes & ModelChange.BADGES
-            if name == self.desktop.beside and ModelChange.ROWS in changes:
+            found |= changes if name == self.workspace.shown else changes & ModelChange.BADGES
+            if name == self.workspace.beside and ModelChange.ROWS in changes:
                 self.second_view.refresh_rows()
         began = time.monotonic()
         self.draw(found)
-        for name in filter(None, (self.desktop.shown, self.desktop.beside)):
-            self.look_at(self.desktop.models[name])
-            if self.desktop.models[name].changes:
+        for name in filter(None, (self.workspace.shown, self.workspace.beside)):
+            self.look_at(self.workspace.models[name])
+            if self.workspace.models[name].changes:
                 self.draw_soon()  # something passed unseen, or was seen
-        if self.desktop.take_ring() and self.preferences.bell:
+        if self.workspace.take_ring() and self.preferences.bell:
             self.bell()
-        self._tell(self.desktop.take_calls())
+        self._tell(self.workspace.take_calls())
         self._painted(began)
         self.call_after_refresh(self._painted, began)
 
@@ -237,14 +237,14 @@ class ChatApp(KeysInOrder, KeyedHost):
     def _present(self) -> Iterator[str]:
         """Yield ourselves and those present, first in the channel that is shown."""
         yield self.node.sender_id
-        for name in (self.desktop.shown, *self.models):
+        for name in (self.workspace.shown, *self.models):
             if name:
                 yield from self.models[name].present
 
     def _second(self) -> None:
         self._seconds += 1
         self.log_view.tick()
-        if self.desktop.beside:
+        if self.workspace.beside:
             self.second_view.tick()
         self.panes.draw_banners()
         self.panes.draw_details()
@@ -262,7 +262,7 @@ class ChatApp(KeysInOrder, KeyedHost):
         self.close_sheet()
         if not message.text.startswith("/"):
             self.lens.forget_named()
-        saved = not has_members(self.view.node, self.desktop.shown)  # there it may be taken back, and leave no trace
+        saved = not has_members(self.view.node, self.workspace.shown)  # there it may be taken back, and leave no trace
         if await self.input_handler.submit(message.text) or self.composer.text or self.typed_behind:
             self.composer.input_history.add(message.text, saved=saved)
         else:
@@ -324,7 +324,7 @@ class ChatApp(KeysInOrder, KeyedHost):
         from sdschat.tui.notifier import Away
 
         self._tells_focus = True
-        self.away = self.away or Away(self.desktop.models, self.view.now().wall)
+        self.away = self.away or Away(self.workspace.models, self.view.now().wall)
 
     def on_app_focus(self) -> None:
         self._tells_focus = True
@@ -334,10 +334,10 @@ class ChatApp(KeysInOrder, KeyedHost):
         if not focus:
             return
         away, self.away = self.away, None
-        if away is not None and (text := away.told(self.desktop.models, self.view.now().wall)):
+        if away is not None and (text := away.told(self.workspace.models, self.view.now().wall)):
             self.warn(text)
-        for name in filter(None, (self.desktop.shown, self.desktop.beside)):
-            self.look_at(self.desktop.models[name])
+        for name in filter(None, (self.workspace.shown, self.workspace.beside)):
+            self.look_at(self.workspace.models[name])
         self.draw_soon()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
@@ -347,7 +347,7 @@ class ChatApp(KeysInOrder, KeyedHost):
         self.call_later(self._fit)  # Textual's own handler, which runs after this one, stores the size
 
     def _fit(self) -> None:
-        if self.is_running and self.desktop.shown:
+        if self.is_running and self.workspace.shown:
             self.composer.fit(self.height)
             self.panes.fit()
             self.lens.fit()
@@ -387,7 +387,7 @@ async def run_chat(app: ChatApp) -> int:
     """Run the chat and return the exit code. An error that ended it is raised when the terminal is restored."""
     try:
         await app.run_async()
-        app.left_unsent = app.desktop.unsent_words()
+        app.left_unsent = app.workspace.unsent_words()
     finally:
         app.view.close()
     if app.crash is not None:

@@ -79,11 +79,11 @@ class Frames:
     def draw(self) -> None:
         """Draw the titles."""
         screen = self._screen
-        model = screen.desktop.models.get(screen.desktop.shown)
+        model = screen.workspace.models.get(screen.workspace.shown)
         if model is None:
             return
         entry, alone = screen.entry, bool(model.conversation.peer)
-        name = screen.label(screen.desktop.shown, _NAME)
+        name = screen.label(screen.workspace.shown, _NAME)
         entry.set_class(alone, "-alone")
         title = self._answered or (f"to {name} alone" if alone else f"message {name}")
         if screen.view.recorded:
@@ -106,7 +106,7 @@ class Frames:
             return (*_KEYS_OF_RECORDING, *_KEYS_OF_LENS[: self._screen.lens_open])
         if self._screen.lens_open:
             return _KEYS_OF_LENS
-        model = self._screen.desktop.models.get(self._screen.desktop.shown)
+        model = self._screen.workspace.models.get(self._screen.workspace.shown)
         return _INPUT_KEYS if model is None or model.selected is None else _KEYS_OF_CHOSEN
 
     def _rule(self, title: str) -> Content:

@@ -172,9 +172,9 @@ class Host:
         self.preferences = preferences
         self.theme_now = theme_now
         self.registry = registry
-        self.desktop = Workspace(view, preferences.level, preferences.highlight)
+        self.workspace = Workspace(view, preferences.level, preferences.highlight)
         logs = self.node.profile.store.path.parent / "logs"
-        self.text_log = TextLog(self.desktop, preferences, logs, self.warn)
+        self.text_log = TextLog(self.workspace, preferences, logs, self.warn)
 
     # Members that each host has for itself.
 
@@ -260,28 +260,28 @@ class Host:
 
     @property
     def models(self) -> Mapping[str, ChannelModel]:
-        return self.desktop.models
+        return self.workspace.models
 
     @property
     def order(self) -> Sequence[str]:
         """Open channels and conversations, in the order of the list."""
-        return self.desktop.order
+        return self.workspace.order
 
     @property
     def channel(self) -> str:
         """Return the channel or conversation that is shown now."""
-        return self.desktop.shown
+        return self.workspace.shown
 
     @property
     def room(self) -> str:
         """Return the channel that is shown, or the channel of the conversation that is shown."""
-        model = self.desktop.models.get(self.desktop.shown)
+        model = self.workspace.models.get(self.workspace.shown)
         return "" if model is None else model.conversation.channel
 
     @property
     def model(self) -> ChannelModel:
         """Return the model of the channel or conversation that is shown."""
-        return self.desktop.models[self.desktop.shown]
+        return self.workspace.models[self.workspace.shown]
 
     @property
     def conversation(self) -> Conversation:
@@ -291,7 +291,7 @@ class Host:
     @property
     def selection(self) -> str | None:
         """Return the id of the selected message."""
-        model = self.desktop.models.get(self.desktop.shown)
+        model = self.workspace.models.get(self.workspace.shown)
         return None if model is None else model.selected
 
     def label(self, name: str, limit: int = NAME_LIMIT) -> str:
@@ -353,14 +353,14 @@ class Host:
 
     def open_channel(self, name: str) -> str:
         """Join a channel, list it, and return its normal name. Raises ValueError for an invalid name."""
-        channel = self.view.join(name, self.desktop.add_if_new)
-        self.desktop.add_talks(channel)
+        channel = self.view.join(name, self.workspace.add_if_new)
+        self.workspace.add_talks(channel)
         return channel
 
     def open_talk(self, place: str) -> str:
         """List a conversation, and return its name. Raises CommandError if the node has no direct messages."""
         try:
-            self.desktop.add_if_new(place)
+            self.workspace.add_if_new(place)
         except ValueError as error:
             raise CommandError(str(error)) from error
         return place

@@ -203,8 +203,8 @@ class KeyedHost(ScreenHost):
             self.chat.set_focus(self.composer)
 
     def action_swap(self) -> None:
-        if self.desktop.beside:
-            self.show_channel(self.desktop.beside)
+        if self.workspace.beside:
+            self.show_channel(self.workspace.beside)
 
     def action_reply(self) -> None:
         """Make the next message an answer to the selected one."""
@@ -223,8 +223,8 @@ class KeyedHost(ScreenHost):
         self.log_view.action_choose(step)
 
     def action_channel(self, number: int) -> None:
-        if number <= len(self.desktop.order):
-            self.show_channel(self.desktop.order[number - 1])
+        if number <= len(self.workspace.order):
+            self.show_channel(self.workspace.order[number - 1])
 
     def action_escape(self) -> None:
         """Go one step back: out of a filter, a sheet, a lone slash, the bare log, a refused text, the Lens, an answer,
@@ -261,7 +261,7 @@ class KeyedHost(ScreenHost):
     def _leave_talk(self) -> None:
         """Go from a conversation of two back to the channel. One who is writing stays, so that nothing that is meant
         for one alone is written to all."""
-        channel = self.desktop.out_of_talk()
+        channel = self.workspace.out_of_talk()
         if channel is None:
             return
         if self.composer.text:
@@ -288,13 +288,13 @@ class KeyedHost(ScreenHost):
 
     def _left_behind(self) -> Iterator[str]:
         """Yield what becomes of what one leaves."""
-        if waiting := self.desktop.unsent_words():
+        if waiting := self.workspace.unsent_words():
             yield waiting
-        if unconfirmed := self.desktop.unconfirmed_words():
+        if unconfirmed := self.workspace.unconfirmed_words():
             yield unconfirmed
         if self.composer.text.strip():
             yield "What stands in the input is kept."
-        if self.desktop.hosting and any(model.present for model in self.models.values()):
+        if self.workspace.hosting and any(model.present for model in self.models.values()):
             yield "The broker runs in this program: somebody else on this machine goes on with it."
 
 
@@ -304,10 +304,10 @@ def _channels_page(host: ScreenHost) -> Page:
     width = min(_MOST, max(map(cell_len, names)))
     lines, marks = [], list[list[Mark]]()
     for name, label in zip(host.order, names, strict=True):
-        unread, mentions = host.desktop.counted(name)
+        unread, mentions = host.workspace.counted(name)
         news = f"{unread} unread{f', {mentions} to you' if mentions else ''}" if unread else ""
         shown = fitted(label, width, host.glyphs.cut)
-        line, state = f"{shown}  {host.badge(name)}", host.desktop.health(name)
+        line, state = f"{shown}  {host.badge(name)}", host.workspace.health(name)
         marks.append([(0, len(shown), "heading" if name == host.channel else "key")])
         if state is not Health.GOOD:
             marks[-1].append((len(shown) + 2, len(line), STYLES_OF_HEALTH[state]))

@@ -151,16 +151,16 @@ class LineAlerts:
 
     def tell(self) -> None:
         """Tell of what came since this was last called."""
-        desktop, wanted = self._host.desktop, self._host.preferences
-        if desktop.take_ring() and wanted.bell and self._out.isatty():
+        workspace, wanted = self._host.workspace, self._host.preferences
+        if workspace.take_ring() and wanted.bell and self._out.isatty():
             self._write("\a")
-        calls = desktop.take_calls()
+        calls = workspace.take_calls()
         if not calls:
             return
         if self._notifier is None:
             form = "off" if wanted.notify_terminal == "auto" else wanted.notify_terminal
             self._notifier = Notifier(form, wanted.notify_command, self._write, self._host.warn)
-        self._notifier.tell_all(calls, desktop.models, self._host.label)
+        self._notifier.tell_all(calls, workspace.models, self._host.label)
 
 
 _LEAST: Final = 60_000  # milliseconds; who was away for less has seen nothing pass

@@ -89,11 +89,11 @@ class Panes:
 
     def lines(self) -> list[ChannelLine]:
         screen, found = self._screen, []
-        for name in screen.desktop.order:
-            unread, mentions = screen.desktop.counted(name)
+        for name in screen.workspace.order:
+            unread, mentions = screen.workspace.counted(name)
             label = screen.label(name, _NAME)
-            shown, tag = name == screen.desktop.shown, clean_name(screen.view.conversation(name).tag())
-            state = screen.desktop.health(name)
+            shown, tag = name == screen.workspace.shown, clean_name(screen.view.conversation(name).tag())
+            state = screen.workspace.health(name)
             found.append(ChannelLine(name, label, screen.badge(name), unread, mentions, shown, tag, state))
         return found
 
@@ -165,7 +165,7 @@ class Panes:
     def _pill(self, shown: ChannelLine, room: int) -> Text:
         """Return the state of the channel that is shown, with its sign and colour: as much of it as fits whole."""
         screen = self._screen
-        model, (sign, name) = screen.desktop.models[shown.name], health_sign(shown.health, screen.line_style)
+        model, (sign, name) = screen.workspace.models[shown.name], health_sign(shown.health, screen.line_style)
         words = shown.badge.replace("alone", "nothing missing", 1)  # beside it stands that one is alone here
         if model.refused and model.connection.state == "connected":
             words = "not allowed to write"
@@ -178,7 +178,7 @@ class Panes:
         """Yield the other parts of the head with their styles, the most wanted first: each as it is where there is
         room, then shorter."""
         screen = self._screen
-        model, plain = screen.desktop.models[name], Style()
+        model, plain = screen.workspace.models[name], Style()
         late = len(model.late.unseen)
         if late:
             yield (f"{late} late: {self._key('late')}",), screen.line_style.style("late")
@@ -197,7 +197,7 @@ class Panes:
             those = "alone here" if here == 1 else f"{here} here"
             if counts:
                 yield (f"{those}, {went} not here", those) if went else (those,), plain
-            if screen.desktop.hosting:
+            if screen.workspace.hosting:
                 yield ("hosting the broker",), plain
             heard = last_heard_words(people, screen.view.now().wall)
             if heard and here > 1 and counts:
@@ -207,16 +207,16 @@ class Panes:
 
     def draw_people(self) -> None:
         screen = self._screen
-        if self.member_list.display and screen.desktop.shown:
-            model = screen.desktop.models[screen.desktop.shown]
+        if self.member_list.display and screen.workspace.shown:
+            model = screen.workspace.models[screen.workspace.shown]
             people = model.conversation.people()
             connected = model.connection.state == "connected"
             self.member_list.set_people(people, screen.line_style, screen.view.now().wall, connected)
 
     def draw_banners(self) -> None:
         """Draw the state of the connection, and the faults that are injected."""
-        screen, name = self._screen, self._screen.desktop.shown
-        model = screen.desktop.models.get(name)
+        screen, name = self._screen, self._screen.workspace.shown
+        model = screen.workspace.models.get(name)
         if model is None:
             return
         sync, now = model.conversation.sync(), screen.view.now().wall
@@ -244,15 +244,15 @@ class Panes:
 
     def draw_details(self) -> None:
         self._put(self.details, Text(self._details()), hide=True)
-        model = self._screen.desktop.models.get(self._screen.desktop.shown)
+        model = self._screen.workspace.models.get(self._screen.workspace.shown)
         if model is not None and self.said("hint").startswith(f"{HIT} "):
             hit = [message_id for _, message_id in model.hits[model.hit_at : model.hit_at + 1]]
             if hit != [model.selected]:
                 self.hint("")
 
     def _details(self) -> str:
-        screen, name = self._screen, self._screen.desktop.shown
-        model = screen.desktop.models.get(name)
+        screen, name = self._screen, self._screen.workspace.shown
+        model = screen.workspace.models.get(name)
         if model is None or model.selected is None or (screen.reads_sheet and screen.height < _LOW):
             return ""
         at = model.timeline.index_of_message(model.selected)
@@ -303,12 +303,12 @@ class Panes:
 
     def has_room(self, what: str) -> bool:
         """True if this list, `channels` or `members`, can stand beside the log."""
-        screen, several = self._screen, len(self._screen.desktop.order) > 1
+        screen, several = self._screen, len(self._screen.workspace.order) > 1
         if screen.width < WIDE or self.bare:
             return False
         if what == "channels":
             return several
-        two_beside = screen.desktop.beside and screen.width < WIDEST
+        two_beside = screen.workspace.beside and screen.width < WIDEST
         lens_beside = screen.lens_open and screen.width >= WIDEST
         return not two_beside and not lens_beside and (screen.width >= WIDER or not (self.channels and several))
 
@@ -316,7 +316,7 @@ class Panes:
         """Fit everything to the size of the terminal, and show the panes that are wanted."""
         screen = self._screen
         wide = screen.width >= WIDE and not self.bare
-        self.fitted = len(screen.desktop.order)
+        self.fitted = len(screen.workspace.order)
         self.head.display = not self.bare and screen.height > _TINY
         screen.entry.display = not self.bare
         screen.logs.display = not (screen.lens_open and screen.height < LOW)

@@ -88,7 +88,7 @@ class ScreenHost(Window, App[int]):
         self.panes = Panes(self)
         self.input_handler = InputHandler(self)
         self.copies = copies
-        self.user_state = UserStateWriter(view, self.desktop)
+        self.user_state = UserStateWriter(view, self.workspace)
         self.line_style = LineStyle(glyphs=ASCII if ascii_only else UNICODE, hues=self.user_state.hues())
         ScrollBar.renderer = WholeCells if ascii_only else ScrollBarRender
         self.said_at_start = list(said)
@@ -197,7 +197,7 @@ class ScreenHost(Window, App[int]):
 
     def apply_keys(self) -> None:
         self.set_keymap(self.preferences.keys)
-        if self.desktop.shown:
+        if self.workspace.shown:
             self.panes.draw_badges()
 
     def show_secret(self, text: str, title: str, words: str, picture: Sequence[str]) -> None:
@@ -229,13 +229,13 @@ class ScreenHost(Window, App[int]):
         ]
 
     def split(self, name: str | None) -> None:
-        if name is None and self.desktop.beside:
-            self.desktop.beside = ""
+        if name is None and self.workspace.beside:
+            self.workspace.beside = ""
         else:
-            others = [each for each in self.desktop.order if each != self.desktop.shown]
-            if name == self.desktop.shown or not others:
+            others = [each for each in self.workspace.order if each != self.workspace.shown]
+            if name == self.workspace.shown or not others:
                 raise CommandError("That channel is shown already. Name another one that is open.")
-            self.desktop.beside = name or others[0]
+            self.workspace.beside = name or others[0]
         self._show_beside()
         self.panes.fit()  # two logs leave less room for lists
 
@@ -332,26 +332,26 @@ class ScreenHost(Window, App[int]):
     # Channels.
 
     async def close_channel(self, name: str) -> None:
-        if name == self.desktop.shown:  # /part itself may have been saved as the draft, while it was typed
+        if name == self.workspace.shown:  # /part itself may have been saved as the draft, while it was typed
             self.user_state.set_draft(name, self.composer.text)
         self.user_state.save()
-        if self.desktop.beside == name:
+        if self.workspace.beside == name:
             self.split(None)
-        self.desktop.remove(name)
-        if self.desktop.shown == name:
-            self.desktop.shown = ""
-            self.show_channel(self.desktop.order[0])
+        self.workspace.remove(name)
+        if self.workspace.shown == name:
+            self.workspace.shown = ""
+            self.show_channel(self.workspace.order[0])
         self.panes.fit()
         await self.view.part(name)
 
     def show_channel(self, name: str) -> None:
-        if name != self.desktop.shown:
+        if name != self.workspace.shown:
             self.end_finding(marks=False)
-        self.user_state.set_draft(self.desktop.shown, self.composer.text)
+        self.user_state.set_draft(self.workspace.shown, self.composer.text)
         self.user_state.save()
-        if name == self.desktop.beside:
-            self.desktop.beside = self.desktop.shown
-        self.log_view.show(model := self.desktop.show(name))
+        if name == self.workspace.beside:
+            self.workspace.beside = self.workspace.shown
+        self.log_view.show(model := self.workspace.show(name))
         self.composer.put(self.user_state.draft(name))
         self.input_handler.reply_to = ""
         self.panes.hint("")
@@ -381,17 +381,17 @@ class ScreenHost(Window, App[int]):
         """True if the user sees the end of this log."""
         if not self.app_focus:
             return False
-        view = {self.desktop.shown: self.log_view, self.desktop.beside: self.second_view}.get(name)
+        view = {self.workspace.shown: self.log_view, self.workspace.beside: self.second_view}.get(name)
         return view is not None and view.following
 
     def _show_beside(self) -> None:
         """Show the other channel of a split, if there is one."""
-        name = self.desktop.beside
+        name = self.workspace.beside
         self.second.display = bool(name)
         if name:
             self.second_title.update(Text(f" {self.label(name)} ", "bold"))
-            self.second_view.show(self.desktop.models[name])
-            self.look_at(self.desktop.models[name])
+            self.second_view.show(self.workspace.models[name])
+            self.look_at(self.workspace.models[name])
 
     def look_at(self, model: ChannelModel) -> None:
         """Count as read what is on the screen of this log."""

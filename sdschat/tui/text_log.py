@@ -44,9 +44,11 @@ def message_lines(entry: MessageItem, model: ChannelModel) -> str:
 class TextLog:
     """Writes the files that the preferences name."""
 
-    def __init__(self, desktop: Workspace, preferences: Preferences, folder: Path, warn: Callable[[str], None]) -> None:
+    def __init__(
+        self, workspace: Workspace, preferences: Preferences, folder: Path, warn: Callable[[str], None]
+    ) -> None:
         """`folder`: for files without a name of their own. `warn` is told once that a file cannot be written."""
-        self._desktop = desktop
+        self._workspace = workspace
         self._preferences = preferences
         self._folder = folder
         self._warn = warn
@@ -55,18 +57,18 @@ class TextLog:
     def file_of(self, channel: str) -> Path | None:
         """Return the file of a channel; None if it has none."""
         wanted = self._preferences.log.get(channel, self._preferences.log.get(EVERY, OFF))
-        if wanted == OFF or has_members(self._desktop.view.node, channel):
+        if wanted == OFF or has_members(self._workspace.view.node, channel):
             return None
         return self._folder / _file_name(channel) if wanted == ON else Path(wanted).expanduser()
 
     def hear(self, event: NodeEvent) -> None:
         """Write a message of a channel that has a file."""
-        if not isinstance(event.body, MessageDelivered) or event.channel not in self._desktop.models:
+        if not isinstance(event.body, MessageDelivered) or event.channel not in self._workspace.models:
             return
         file = self.file_of(event.channel)
         if file is None or file in self._failed:
             return
-        model = self._desktop.models[event.channel]
+        model = self._workspace.models[event.channel]
         entry = model.entry_for(shown_of(event.body.said, event.time, event.body.via))
         try:
             self.write(file, message_lines(entry, model))

@@ -186,7 +186,7 @@ async def take_elsewhere(profiles: Path, folder: Path, look: str, place: str, si
 async def _close(s: Stage) -> None:
     """Show the channel again, and nothing over it."""
     s.app.composer.put("")
-    if s.app.desktop.beside:
+    if s.app.workspace.beside:
         s.app.split(None)
     await s.pilot.press("escape", "escape")  # the palette is a screen of its own
     for _ in range(3):

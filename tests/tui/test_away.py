@@ -88,10 +88,10 @@ def test_a_machine_that_slept_leaves_a_line_in_each_log(tmp_path: Path, minutes:
 
     async def story() -> None:
         async with stage(tmp_path, "ann", "lobby", "dev", size=(140, 24)) as s:
-            assert s.app.desktop._awake is not None
-            s.app.desktop._awake -= int(minutes * 60_000)
-            s.app.desktop.note_sleep()
-            s.app.desktop.note_sleep()
+            assert s.app.workspace._awake is not None
+            s.app.workspace._awake -= int(minutes * 60_000)
+            s.app.workspace.note_sleep()
+            s.app.workspace.note_sleep()
             await s.settle()
             for channel in ("lobby", "dev"):
                 await s.enter(f"/join {channel}")
@@ -107,6 +107,6 @@ async def test_the_key_of_the_next_channel_is_named_where_several_have_news(s: S
     await _away(s, 120_000)
     for channel in ("lobby", "dev"):
         s.say("the ferry is late", channel=channel)
-        await s.until(lambda channel=channel: s.app.desktop.models[channel].unread == 1)  # type: ignore[misc]
+        await s.until(lambda channel=channel: s.app.workspace.models[channel].unread == 1)  # type: ignore[misc]
     await _back(s)
     assert s.hint().endswith("2 messages by bob | Alt+U first unread, Alt+A next channel")

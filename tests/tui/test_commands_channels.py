@@ -152,8 +152,8 @@ async def test_notify_decides_what_counts_as_news(s: Stage) -> None:
     await s.press("alt+1")
     s.say("ann, nobody told you", channel="dev")
     await s.until(lambda: s.app.models["dev"].unread == 1)
-    assert s.app.desktop.counted("dev") == (0, 0)
-    assert s.app.desktop.next_active() is None
+    assert s.app.workspace.counted("dev") == (0, 0)
+    assert s.app.workspace.next_active() is None
 
 
 @staged()

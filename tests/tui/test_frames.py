@@ -29,7 +29,7 @@ async def test_a_click_on_a_channel_above_the_input_shows_it(s: Stage) -> None:
     (at,) = (line.index("2 dev") for line in s.lines() if "message lobby" in line)
     await s.pilot.click("#entry", offset=(at + 2, 0))
     await s.until_text("message dev")
-    assert s.app.desktop.shown == "dev"
+    assert s.app.workspace.shown == "dev"
     (at,) = (line.index("3 x") for line in s.lines() if "message dev" in line)
     await s.pilot.click("#entry", offset=(at + 2, 0))
     await s.until_text("message x")
@@ -38,9 +38,9 @@ async def test_a_click_on_a_channel_above_the_input_shows_it(s: Stage) -> None:
 @staged("lobby", "dev", size=(60, 11))
 async def test_a_click_on_a_channel_in_the_head_shows_it(s: Stage) -> None:
     await s.pilot.click("#head", offset=(s.lines()[0].index("2 dev"), 0))
-    await s.until(lambda: s.app.desktop.shown == "dev", "dev")
+    await s.until(lambda: s.app.workspace.shown == "dev", "dev")
     await s.pilot.click("#head", offset=(s.lines()[0].index("1 lobby"), 0))
-    await s.until(lambda: s.app.desktop.shown == "lobby", "lobby")
+    await s.until(lambda: s.app.workspace.shown == "lobby", "lobby")
 
 
 @staged(size=(120, 30))

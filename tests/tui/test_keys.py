@@ -290,7 +290,7 @@ async def test_whoever_leaves_is_told_what_becomes_of_the_rest(s: Stage) -> None
     await s.until_text("2 here")
     await s.press("ctrl+c")
     assert s.hint() == "Once more to leave.", "nothing waits"
-    s.app.desktop.hosting = True
+    s.app.workspace.hosting = True
     await s.enter("/fault offline")
     await s.until(lambda: not s.app.view.connected("lobby"), "no connection")
     s.app.send("nobody has this")

@@ -55,7 +55,7 @@ def _members(node: Node):  # type: ignore[no-untyped-def]
 
 def _noted(made: Stage, end: str) -> bool:
     """True if a line of the program ends with these words."""
-    items = made.app.desktop.models["garden"].timeline.items
+    items = made.app.workspace.models["garden"].timeline.items
     return any(isinstance(one, NoteItem) and one.text.endswith(end) for one in items)
 
 
@@ -143,7 +143,7 @@ def test_a_late_post_that_nobody_looks_at_is_unread(tmp_path: Path) -> None:
         told = await bob.until(PostSaid, lambda one: one.post.message_id == said)
         await made.until_text("an old word")
         await made.enter("/go lobby")
-        model = made.app.desktop.models["garden"]
+        model = made.app.workspace.models["garden"]
         assert model.unread == 0
         model.hear(NodeEvent("garden", 0, PostSaid(told.post._replace(own=False), True, "live")), looking=False)
         assert model.unread == 1
@@ -302,7 +302,7 @@ def test_a_post_answers_another_and_quotes_it_until_it_is_gone(tmp_path: Path) -
 
 def test_posts_that_are_written_again_are_counted_in_one_line(tmp_path: Path) -> None:
     async def story(made: Stage, bob: Member) -> None:
-        model = made.app.desktop.models["garden"]
+        model = made.app.workspace.models["garden"]
         for _ in range(2):
             model.hear(NodeEvent("garden", made.app.view.now().wall, PostRewritten("00")), looking=True)
         lines = [item.text for item in model.timeline.items if isinstance(item, NoteItem)]
@@ -473,7 +473,7 @@ def test_posts_of_somebody_who_is_muted_are_not_shown(tmp_path: Path) -> None:
 def _mute(made: Stage, bob: Member, muted: bool) -> None:
     """Mute as /mute does, which finds people where direct messages are installed."""
     made.app.node.mute(bob.node.sender_id, muted)
-    made.app.desktop.reload()
+    made.app.workspace.reload()
     made.app.log_view.refresh_rows()
 
 

@@ -203,8 +203,8 @@ def test_states_are_words_without_signs(tmp_path: Path) -> None:
 
 def test_a_machine_that_slept_is_told_of(tmp_path: Path) -> None:
     async def story(s: Lines) -> None:
-        assert s.host.desktop._awake is not None
-        s.host.desktop._awake -= 38 * 60_000
+        assert s.host.workspace._awake is not None
+        s.host.workspace._awake -= 38 * 60_000
         assert re.search(r"^\* asleep from [\w :]+ to [\d:]+ \(38m\)$", await s.until("asleep"))
 
     plain(tmp_path, story)

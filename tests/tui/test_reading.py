@@ -378,7 +378,7 @@ async def test_a_connection_that_was_lost_is_caught_up_with(s: Stage) -> None:
 def test_a_cut_stays_in_the_log_once_it_is_over(tmp_path: Path, seconds: int, told: str) -> None:
     def hear(s: Stage, state: str, second: int) -> None:
         event = NodeEvent("lobby", NOON + second * 1000, ConnectionChanged(state, "", ever=True))
-        s.app.desktop.hear(event, s.app.looking)
+        s.app.workspace.hear(event, s.app.looking)
 
     async def story() -> None:
         async with stage(tmp_path) as s:

@@ -92,7 +92,7 @@ async def test_a_sheet_of_three_lines_has_a_title_and_two_lines_of_text(s: Stage
     assert s.lines()[0].startswith("─channels─")
     assert s.lines()[1].split() == ["1", "lobby", "alone"]
     await s.press("down", "enter")
-    assert s.app.desktop.shown == "dev"
+    assert s.app.workspace.shown == "dev"
 
 
 @staged(size=(20, 4))

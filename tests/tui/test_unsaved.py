@@ -60,7 +60,7 @@ async def test_a_line_that_cannot_be_saved_stays_in_the_input(s: Stage) -> None:
 @staged()
 async def test_who_leaves_reads_what_could_not_be_saved(s: Stage) -> None:
     await fill(s)
-    assert s.app.desktop.unsent_words() == "1 message could not be saved, and nobody has it: found it full"
+    assert s.app.workspace.unsent_words() == "1 message could not be saved, and nobody has it: found it full"
     await s.press("ctrl+c")
     assert "could not be saved" in s.hint()
     assert "nobody has confirmed" not in s.hint()

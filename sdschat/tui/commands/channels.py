@@ -41,10 +41,10 @@ async def _join(host: Host, argument: str) -> None:
 
 async def _part(host: Host, argument: str) -> None:
     name = _named(host, argument) if argument else host.channel
-    if host.desktop.channels() == [name]:
+    if host.workspace.channels() == [name]:
         raise CommandError("This is the only channel that is open. /quit leaves the program.")
     label = host.label(name)
-    for talk in () if peer_of(name) else host.desktop.talks_only_of(name):
+    for talk in () if peer_of(name) else host.workspace.talks_only_of(name):
         await host.close_channel(talk)
     await host.close_channel(name)
     history = "" if peer_of(name) else "; its history stays, and /join opens it again"
@@ -74,7 +74,7 @@ def _named(host: Host, argument: str) -> str:
 
 
 def _next(host: Host, argument: str) -> None:
-    name = host.desktop.next_active()
+    name = host.workspace.next_active()
     if name is None:
         host.warn("nothing is unread in the other channels")
         return

@@ -51,7 +51,7 @@ def _nick(host: Host, argument: str) -> None:
         host.view.set_nick(argument)
     except ValueError as error:
         raise CommandError(str(error)) from error
-    host.desktop.watch_words()
+    host.workspace.watch_words()
     host.show_notice(f"{before} is now known as {nick_text(host.node.nick)}. The key, and so who you are, is the same.")
     if any(is_namesake(host.node, person.sender_id, person.nick) for person in host.conversation.people()):
         host.warn("Another key goes by this nick: ids stand beside both, and others are warned. /nick changes yours.")

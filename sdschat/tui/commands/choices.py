@@ -98,7 +98,7 @@ def _highlight(host: Host, argument: str) -> None:
     elif word not in words:
         words.append(word)
     host.save_preferences()
-    host.desktop.watch_words()
+    host.workspace.watch_words()
     host.restyle()
     host.warn(f"{clean(word, limit=40)} {'counts as your nick does' if word in words else 'counts no more'}")
 

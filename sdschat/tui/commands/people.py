@@ -14,7 +14,7 @@ def _mute(host: Host, argument: str) -> None:
     try:
         name, _ = _set(host, "mute", argument, lambda sender_id: host.node.mute(sender_id, True))
     except CommandError:
-        if argument not in map(host.label, host.desktop.order):
+        if argument not in map(host.label, host.workspace.order):
             raise
         raise CommandError(f"{argument} is a channel: /notify none, typed there, lets nothing of it be news.") from None
     host.warn(
@@ -74,7 +74,7 @@ def _set(host: Host, command: str, argument: str, change: Callable[[str], None])
         change(sender_id)
     except ValueError as error:
         raise CommandError(reason_text(error)) from error
-    host.desktop.reload()
+    host.workspace.reload()
     host.log_view.refresh_rows()
     proven = (host.view.channel(each).presence_nick(sender_id) for each in host.node.sessions)
     nick = host.view.channel(host.room).nick_of(sender_id) or next(filter(None, proven), "")

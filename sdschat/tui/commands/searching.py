@@ -86,7 +86,7 @@ async def _find_mentions(host: Host, wanted: SearchQuery) -> None:
 
 def _elsewhere(host: Host, before: str = "") -> str:
     """Return where messages to the user are unread besides the log that is shown."""
-    models = [model for name, model in host.desktop.models.items() if name != host.model.name and model.mentions]
+    models = [model for name, model in host.workspace.models.items() if name != host.model.name and model.mentions]
     places = ", ".join(f"{model.mentions} in {host.label(model.name)}" for model in models)
     return f"{before}Unread to you: {places}" if places else ""
 

@@ -290,9 +290,9 @@ _PAST, _HUES = "past", "hues"  # the names under which the store keeps the histo
 class UserStateWriter:
     """Saves changes. If saving fails, it is tried again at the next save; the node reports the failure."""
 
-    def __init__(self, view: Conversations, desktop: Workspace) -> None:
+    def __init__(self, view: Conversations, workspace: Workspace) -> None:
         self._view = view
-        self._desktop = desktop
+        self._workspace = workspace
         self._drafts: dict[str, str] = {}
         self._saved: dict[str, str] = {}
         self._saved_hues = self.hues()
@@ -312,7 +312,7 @@ class UserStateWriter:
         for name, text in self._drafts.items():
             if text != self._saved.get(name, "") and self._view.conversation(name).set_draft(text):
                 self._saved[name] = text
-        for model in self._desktop.models.values():
+        for model in self._workspace.models.values():
             model.save_mark()
             if not model.conversation.peer:
                 self._view.channel(model.name).keep_nicks()

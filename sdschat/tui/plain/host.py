@@ -103,20 +103,20 @@ class PlainHost(Host):
     def open_channel(self, name: str) -> str:
         room = super().open_channel(name)
         for each in self.order:
-            if not self.desktop.models[each].loaded:
-                self.desktop.models[each].open_at_end()
-        self._posts.take_queued(self.desktop.models[room])
+            if not self.workspace.models[each].loaded:
+                self.workspace.models[each].open_at_end()
+        self._posts.take_queued(self.workspace.models[room])
         return room
 
     async def close_channel(self, name: str) -> None:
         self.save()
-        self.desktop.remove(name)
-        if self.desktop.shown == name:
-            self.show_channel(self.desktop.order[0])
+        self.workspace.remove(name)
+        if self.workspace.shown == name:
+            self.show_channel(self.workspace.order[0])
         await self.view.part(name)
 
     def show_channel(self, name: str) -> None:
-        model = self.desktop.show(name)
+        model = self.workspace.show(name)
         if not model.loaded:
             model.open_at_end()
         unread = f", {model.unread_line.counted} unread" if model.unread else ""
@@ -124,7 +124,7 @@ class PlainHost(Host):
         kind = "conversation" if peer else "channel"
         self.show_notice(f"{kind} {self.label(name)}: {count(model.conversation.count(), 'message')}{unread}")
         if peer:
-            back = self.label(self.desktop.out_of_talk() or model.conversation.channel)
+            back = self.label(self.workspace.out_of_talk() or model.conversation.channel)
             self.show_notice(f"Only {self.label(name)[1:]} reads what you write now. /go {back} shows {back} again.")
         elif len(self.order) > 1:
             self.show_notice(f"You write in {self.label(name)} now.")
@@ -157,7 +157,7 @@ class PlainHost(Host):
 
     def save(self) -> None:
         """Save how far each channel was read, and the nicks of silent participants."""
-        UserStateWriter(self.view, self.desktop).save()
+        UserStateWriter(self.view, self.workspace).save()
 
     # A screen, which this host has not.
 
@@ -198,11 +198,11 @@ class PlainHost(Host):
             self._day = day_number(entry.at)
             self.say(f"* {day(entry.at)}")
         named = self._named(channel) or (bool(channel) and entry.own and len(self.order) > 1)
-        model = self.desktop.models[channel or self.channel]
+        model = self.workspace.models[channel or self.channel]
         self.say(entry_line(entry, model, self.label(channel) if named else "", with_id=with_id))
 
     def _named(self, channel: str) -> bool:
-        return bool(channel) and channel != self.desktop.shown
+        return bool(channel) and channel != self.workspace.shown
 
     # Events in.
 
@@ -212,27 +212,27 @@ class PlainHost(Host):
         self.node.listen(self.hear)
         for name in self._wanted:
             self.open_channel(name)
-        self.show_channel(self.desktop.order[0])
+        self.show_channel(self.workspace.order[0])
         if self.node.settings.timing != "spec":
             self.show_notice(f"timing: {self.node.settings.timing}")
-        for name in self.desktop.order:
+        for name in self.workspace.order:
             faults = self.view.faults(self.models[name].conversation.channel)
             if faults:
                 self.show_notice(f"{self.label(name)}: FAULTS ON: {faults}")
         name = nick_text(self.node.nick)
         self.show_notice(f"You are {name}. What you write goes to the channel named last. /help lists the commands.")
         self.show_notice("/who lists who is here, /why tells if your last message arrived, /quit leaves.")
-        self.desktop.watch_sleep(self.show_notice)
+        self.workspace.watch_sleep(self.show_notice)
 
     def hear(self, event: NodeEvent) -> None:
         """Take an event of the node, and write what it tells."""
         body = event.body
         written = not (isinstance(body, MessageDelivered) and body.via != "live" and event.channel in self._much)
-        self.desktop.hear(event, lambda name: written and name == self.desktop.shown, is_there=False)
-        if self.desktop.shown:  # none is, while the first channel is opened: our joining by a link is told there
+        self.workspace.hear(event, lambda name: written and name == self.workspace.shown, is_there=False)
+        if self.workspace.shown:  # none is, while the first channel is opened: our joining by a link is told there
             self.model.unread_line.see_drawn()
         self.text_log.hear(event)
-        model = next(iter(self.desktop.concerned(event)), None) if event.channel else None
+        model = next(iter(self.workspace.concerned(event)), None) if event.channel else None
         name = event.channel if model is None else model.name
         if isinstance(body, MessageDelivered) and model is not None:
             shown = shown_of(body.said, event.time, body.via)
@@ -265,7 +265,7 @@ class PlainHost(Host):
         elif isinstance(body, NickChanged) and model is not None and (name, body.sender_id) in self._renamed:
             self._renamed.remove((name, body.sender_id))
             self._skip_notes(model)  # it was told when their presence said so
-        for each in self.desktop.models.values():
+        for each in self.workspace.models.values():
             self._say_notes(each)
         self._alerts.tell()
 
@@ -298,7 +298,7 @@ class PlainHost(Host):
             self._say_entry(entry, model.name)
             if entry.own:
                 self._watch(model, entry)
-            elif model.name not in self._answers and model.name != self.desktop.shown:
+            elif model.name not in self._answers and model.name != self.workspace.shown:
                 self._answers.add(model.name)
                 nick = self.label(model.name)[1:]
                 self.say(f"* Only you and {nick} read that. /msg {nick} TEXT answers.")
@@ -329,7 +329,9 @@ class PlainHost(Host):
         """Write a change of the connection, once for all channels; the line says what the note of each would."""
         self._skip_notes(model)
         line = self._connection.line(model.connection, at)
-        if line and any(each.connection.state == "connected" for each in self.desktop.models.values() if each != model):
+        if line and any(
+            each.connection.state == "connected" for each in self.workspace.models.values() if each != model
+        ):
             self._tell_of(name, line)
         elif line:
             self.say(f"* {line}")

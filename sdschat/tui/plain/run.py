@@ -68,7 +68,7 @@ async def run_plain(
             asyncio.get_running_loop().add_signal_handler(signal.SIGINT, interrupts.press)
         await first(_read(host, typing, interrupts), host.ended.wait())
         host.save()
-        if left := host.desktop.unsent_words():
+        if left := host.workspace.unsent_words():
             host.show_notice(left)
     finally:
         typing.close()

@@ -170,8 +170,9 @@ class ReplayApp(ChatApp):
         self._playing.cancel()
 
     def _hear(self, event: NodeEvent) -> None:
-        if isinstance(event.body, Joined) and event.channel in self.desktop.models:
-            self.desktop.models[event.channel].open_at_end()  # messages from before the recording came with this event
+        if isinstance(event.body, Joined) and event.channel in self.workspace.models:
+            # Messages from before the recording came with this event.
+            self.workspace.models[event.channel].open_at_end()
         super()._hear(event)
 
     def _say_where(self) -> None:
