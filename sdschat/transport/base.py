@@ -110,9 +110,13 @@ class Crashed(NamedTuple):
 
 
 class ProbeUnanswered(NamedTuple):
-    """Our own probe never came back on this live connection: from now on only the keep-alive can detect a hang."""
+    """Our own probe never came back on this live connection: from now on only the keep-alive can detect a hang.
+
+    `detail` is empty if other packets came.
+    """
 
     topic: str
+    detail: str
 
 
 Event = (

@@ -7,11 +7,16 @@ import ssl
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from sdschat.transport.address import Address, Secret
 from sdschat.transport.base import Event, ProbeUnanswered, SubscribeRefused, Why
 from sdschat.transport.mqtt_options import MqttOptions
+
+_DEAF: Final = (
+    "nothing comes from the broker, not even our own test: it may forbid you to read here, so that you do not see what "
+    "others say"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +222,7 @@ class Session:
             case ProbeStep.SEND:
                 self._link.publish(self._echo, b"", 0, False)
             case ProbeStep.NOT_ANSWERED:
-                self._emit(ProbeUnanswered(self._echo))
+                self._emit(ProbeUnanswered(self._echo, "" if self._link.heard_at else _DEAF))
             case ProbeStep.HUNG:
                 self.abort(
                     Why.SILENT,
@@ -272,7 +277,7 @@ class Session:
             if refusal is None:
                 continue
             if topic_filter == self._echo:
-                self._emit(ProbeUnanswered(self._echo))
+                self._emit(ProbeUnanswered(self._echo, ""))
             else:
                 self._emit(SubscribeRefused(topic_filter, f"The broker refused {topic_filter}: {refusal}."))
         if self.ready_at is None and self._opened is not None:

@@ -6,9 +6,9 @@ import asyncio
 from pathlib import Path
 
 from sdschat.node.channel.broker_answers import BrokerAnswers
-from sdschat.node.events import ConnectionChanged, HandedOver, NotPublished, SendingResumed
+from sdschat.node.events import ConnectionChanged, HandedOver, NotPublished, SendingResumed, TroubleMet
 from sdschat.sds.state import Packet
-from sdschat.transport.base import Failure, PublishFailed
+from sdschat.transport.base import Failure, ProbeUnanswered, PublishFailed
 from tests.node.worlds import world
 
 
@@ -35,5 +35,18 @@ def test_a_sync_message_that_the_broker_takes_ends_a_refusal(tmp_path: Path) -> 
             session._heard(PublishFailed("", Failure.REFUSED, "The broker refused to pass this on: Not authorized."))
             session.publish([Packet(b"any", "sync", "of no message")])
             await ann.until(SendingResumed)
+
+    asyncio.run(story())
+
+
+def test_that_the_broker_may_forbid_us_to_read_is_told(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = w.start("ann")
+            session = ann.node.sessions["lobby"]
+            session._heard(ProbeUnanswered("sds/1/!echo/a", ""))
+            session._heard(ProbeUnanswered("sds/1/!echo/a", "nothing comes"))
+            await ann.until(TroubleMet)
+            assert [told.detail for told in ann.of(TroubleMet)] == ["nothing comes"]
 
     asyncio.run(story())

@@ -210,8 +210,9 @@ class ChannelSession:
                 self._fail(error)
             case base.SubscribeRefused(topic_filter, detail):
                 self._emit(self.name, TroubleMet(f"the broker refused the subscription to {topic_filter}: {detail}"))
-            case base.ProbeUnanswered():
-                pass
+            case base.ProbeUnanswered(_, detail):
+                if detail:
+                    self._emit(self.name, TroubleMet(detail))
             case _:
                 self._connection(event)
 
@@ -377,13 +378,12 @@ class ChannelSession:
 
     def publish(self, packets: list[Packet]) -> None:
         """Send packets of the engine. Everything that they claim is on disk by now."""
-        topic = self._topics.msg
         for raw, kind, message_id in packets:
             for watcher in self.watchers:
                 watcher(kind, raw, None)
             if kind in _OWN:
                 self._sent.add(raw, message_id)
-            self.transport.publish(topic, raw, qos=self._qos, tag=message_id if kind in _OWN else "")
+            self.transport.publish(self._topics.msg, raw, qos=self._qos, tag=message_id if kind in _OWN else "")
 
     def send_packets(self, packets: Sequence[OutgoingPacket]) -> None:
         """Send packets of the extensions. Everything that they claim is on disk by now. Once we are no member, none is
