@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from sdschat.cli.terminal import reserve_closed, take_all_letters
 from sdschat.identity.handwritten import did_you_mean
 
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_OS_ERROR: Final = re.compile(r"\(os error (\d+)\)")  # of libraries that tell the number in their text alone
 _EXTRA: Final = frozenset(
     {"numpy", "pandas", "pyarrow", "pyspark", "duckdb", "deltalake", "altair", "vl_convert"}
 )  # of sdschat[pipeline]
@@ -202,6 +204,10 @@ def _ended_by(error: Exception) -> int:
     if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
         _forget_output()
         say(f"sdschat: the output cannot be written: {error.strerror}.")
+        return codes.UNEXPECTED
+    told = _OS_ERROR.search(str(error)) if isinstance(error, OSError) and error.errno is None else None
+    if told is not None and int(told[1]) in _NO_ROOM:
+        say(f"sdschat: a file cannot be written: {os.strerror(int(told[1]))}. What was written before is kept.")
         return codes.UNEXPECTED
     if isinstance(error, PermissionError) and error.filename is not None:
         say(f"sdschat: {error.filename}: no permission. Is it another user's? Choose another profile or file.")
