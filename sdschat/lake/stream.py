@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
-from sdschat.audit.schemas import FIELD, Journal, Packet, Whole
+from sdschat.audit.schemas import FIELD, Journal, Packet, Quarantine, Whole
 from sdschat.lake.duck import connected, parquet_rows
-from sdschat.lake.ingest import ingest
+from sdschat.lake.ingest import ingest, quarantined
 from sdschat.lake.sources.files import LINES
 from sdschat.lake.sources.survey import within
 from sdschat.lake.tables import Tables
@@ -30,6 +30,7 @@ class StreamedBatch(NamedTuple):
     refused: int  # parts that could not be read
     at_ms: int
     took_ms: int
+    unread: Sequence[Quarantine] = ()  # what could not be read of these segments, and why
 
 
 class SegmentStream:
@@ -48,13 +49,13 @@ class SegmentStream:
         if not found:
             return None
         at, began = time.time_ns() // 1_000_000, time.monotonic()
-        added = {
-            row.table: row.added for row in ingest(self._tables, [Path(path) for *_, path in found], self._run_id, at)
-        }
+        paths = [Path(path) for *_, path in found]
+        added = {row.table: row.added for row in ingest(self._tables, paths, self._run_id, at)}
         self._taken |= {path: (changed, size) for changed, size, path in found}
-        took = round((time.monotonic() - began) * 1000)
         events, packets, refused = (added.get(name, 0) for name in ("journal", "packet", "quarantine"))
-        return StreamedBatch(max(0, self._tables.version(Whole) - 1), added["file"], events, packets, refused, at, took)
+        unread = quarantined(self._tables, paths) if refused else ()
+        took, number = round((time.monotonic() - began) * 1000), max(0, self._tables.version(Whole) - 1)
+        return StreamedBatch(number, added["file"], events, packets, refused, at, took, unread)
 
     def _arrived(self) -> Iterator[tuple[int, int, str]]:
         """Yield time, size and path of what was not taken yet."""

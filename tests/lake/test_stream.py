@@ -129,11 +129,12 @@ def test_a_file_that_grew_is_taken_once_more(tmp_path: Path) -> None:
     first = running.batch()
     assert first is not None
     assert (first.events, first.refused) == (1, 1)
+    assert [(row.source, row.place) for row in first.unread] == [(str(folder / "1.jsonl"), "line 2")]
     assert running.batch() is None
     put(folder, "1.jsonl", delivered("bob", 1, 2), 2)
     second = running.batch()
     assert second is not None
-    assert (second.events, second.refused) == (1, 0)
+    assert (second.events, second.refused, second.unread) == (1, 0, ())
 
 
 def test_a_stream_that_was_killed_within_a_batch_goes_on(segments: Path, tmp_path: Path) -> None:

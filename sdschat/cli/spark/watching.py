@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sdschat.cli.errors import CommandProblem, say
 from sdschat.cli.output import counted, moment, safe
+from sdschat.cli.spark.common import tell_refused
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -111,6 +112,7 @@ class Watch:
             say(batch_line(batch))
         elif time.monotonic() >= self._next_table:
             self._draw(live, batch_line(batch))
+        tell_refused(batch.unread)
 
     def _draw(self, live: Live, line: str) -> None:
         """Draw the table. It is made of all that was recorded, so it waits for longer where there is more."""
