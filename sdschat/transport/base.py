@@ -195,6 +195,7 @@ def publish_problem(topic: str, qos: int) -> str | None:
 
 DEFAULT_PREFIX = "sds/1"
 MAX_CHANNEL_CHARACTERS = 100
+MAX_PARTICIPANT_BYTES = 128  # as long as the sender id of a packet may be
 _JOINERS = frozenset("\u200c\u200d")  # several scripts and emoji need them
 # A channel in a topic is percent-encoded, so no channel can be called this.
 _ECHO = "!echo"
@@ -326,12 +327,19 @@ def echo_topic(client_id: str, prefix: str = DEFAULT_PREFIX) -> str:
     return f"{normal_prefix(prefix)}/{_ECHO}/{encoded(client_id)}"
 
 
+def _participant(level: str) -> str | None:
+    """Return the name in one level of a topic. None if no participant can have it: anybody can publish on topics of
+    64 KiB, and those who come and go stand in the database and on the screen of everybody."""
+    name = decoded(level)
+    return name if name and len(name.encode()) <= MAX_PARTICIPANT_BYTES else None
+
+
 def place(topic: str, prefix: str = DEFAULT_PREFIX) -> ParsedTopic | None:
     """Return the meaning of any topic under the prefix, or None. Never raises."""
     if not topic.startswith(f"{prefix}/"):
         return None
-    names = [decoded(level) for level in topic[len(prefix) + 1 :].split("/")]
-    match names:
+    first, *levels = topic[len(prefix) + 1 :].split("/")
+    match [decoded(first), *map(_participant, levels)]:
         case [str(channel), "msg" | "timber" as what]:
             return ParsedTopic(channel, what)
         case [str(channel), "who", str(frm)]:

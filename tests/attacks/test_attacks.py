@@ -16,6 +16,7 @@ from tests.attacks.false_states import false_states
 from tests.attacks.hostile_files import hostile_files
 from tests.attacks.invented_acks import invented_acks
 from tests.attacks.junk import junk
+from tests.attacks.long_names import long_names
 from tests.attacks.lying_broker import lying_broker
 from tests.attacks.made_to_send import made_to_send
 from tests.attacks.many_keys import many_keys
@@ -47,6 +48,7 @@ needs_module("iotcore")
         (false_states, 2),
         (hostile_files, 2),
         (junk, 300),
+        (long_names, 40),
         (lying_broker, 3),
         (made_to_send, 6),
         (many_keys, 40),

@@ -37,7 +37,9 @@ def test_the_topics_are_those_of_the_interface() -> None:
     assert Topics("a/b +#ü~", "x").msg == "x/a%2Fb%20%2B%23%C3%BC~/msg"
 
 
-@given(st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=60), st.text(max_size=40))
+@given(
+    st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=60), st.text(min_size=1, max_size=32)
+)
 def test_any_channel_and_participant_come_back_from_their_topics(channel: str, who: str) -> None:
     try:
         name = normal_channel(channel)
@@ -69,6 +71,15 @@ def test_reading_a_topic_is_total_and_knows_one_spelling_only(topic: str) -> Non
     place(topic)
     found = place(f"sds/1/{topic}/msg")
     assert found is None or encoded(found.channel) == topic
+
+
+@pytest.mark.parametrize("who", ["", "x" * 129, "\u00fc" * 65, "x" * 60_000])
+def test_a_topic_of_somebody_who_can_be_no_sender_means_nothing(who: str) -> None:
+    topics = Topics("lobby")
+    named = (topics.who(who), topics.sync(who, "x"), topics.sync("x", who), topics.timber("x", who))
+    for topic in (*named, topics.store_query(who), topics.store_answer(who)):
+        assert topics.place(topic) is None
+    assert topics.place(topics.who("x" * 128)) == ParsedTopic("lobby", "who", frm="x" * 128)
 
 
 @pytest.mark.parametrize("level", ["%", "%zz", "%ff", "a%2fb", "%41", "a+b", "ü"])
