@@ -176,3 +176,15 @@ def deferred_messages_enter_the_filter() -> Iterator[None]:
 
     with instead(old, defer):
         yield
+
+
+@defect
+def what_is_older_than_a_minute_is_no_duplicate() -> Iterator[None]:
+    old = ChannelState.holds
+
+    def holds(self: ChannelState, message_id: str) -> bool:
+        entry = self.window.entries.get(message_id)
+        return old(self, message_id) and (entry is None or self.now.wall - entry.lamport < 60_000)
+
+    with method(ChannelState, "holds", holds):
+        yield
