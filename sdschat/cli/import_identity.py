@@ -29,7 +29,8 @@ def command(chosen: Chosen, file: Path, passphrase_file: Path | None) -> None:
       sdschat import-identity ann.key --profile ann-laptop --name ann
 
     The profile must not have a key yet. It goes on as a new device, so that numbers of messages are never used twice,
-    even if the old machine goes on as well.
+    even if the old machine goes on as well. In members' channels one program alone may write with a key: end the old
+    one there.
     """
     text = str(file) if is_link(str(file)) else _text_of(file)
     if is_link(text):

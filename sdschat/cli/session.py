@@ -25,6 +25,7 @@ from sdschat.node.node import Node
 from sdschat.node.private.links import broker_of
 from sdschat.node.profile import DATABASE, Profile, open_profile, profile_name
 from sdschat.node.store_client.events import StoreLeft
+from sdschat.node.view.members import fork_words
 from sdschat.store.errors import ProfileInUse, StoreError
 from sdschat.store.store import Store
 from sdschat.transport.address import LOCAL, Address, clear_text_problem, parse_url
@@ -352,7 +353,7 @@ class EventPrinter:
             case events.KindRefused(data_set, detail):
                 return f"{detail} (data set {data_set[:16]})"
             case events.ForkFound(sender_id, seq):
-                return f"{sender_id[:8]} cheats: two operations of theirs have the number {seq}"
+                return fork_words(sender_id[:8], seq, own=sender_id == self._me)
             case events.NotPublished(failure=failure, detail=detail):
                 return f"a packet was not sent ({failure}): {detail}"
             case events.SaidTwoThings(sender_id, number, message_id):

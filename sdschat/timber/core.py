@@ -88,6 +88,7 @@ class EngineState:
         self.drafts: dict[int, DraftRow] = {}
         self.last_draft = 0  # the largest number of a draft: none is given twice
         self.numbers: dict[int, int] = {}  # our last event number, by slot
+        self.named: list[PostId] = []  # events that came into the tree in this step
         self.where: dict[PostId, TreeNode] = {}  # the first operation in front of the checkpoint with each event
         self.front = FrontChat(self.replica, self.where, self._own_events)
         self.changes = ChangesByPost()  # that are not settled
@@ -174,6 +175,7 @@ class EngineState:
             first = self._is_first(node, name)
             if (held := self.where.get(name)) is None or node.label < held.label:
                 self.where[name] = node
+            self.named.append(name)
             self.front.add(event, node)
             self.touched.add(event)
             self.changes.add(event)
@@ -261,7 +263,7 @@ class EngineState:
         self.front.settled(event)
         self.touched.add(event)
         self.changes.drop(event)
-        if name in self.own:
+        if name in self.own and self.own[name].event == event:
             self.drop_own(name)
         self.events.append(EventSettled(name, event.body.kind, event.body.target, change.counts))
 

@@ -38,6 +38,13 @@ class Drafted(NamedTuple):
     name: PostId
 
 
+class Renumbered(NamedTuple):
+    """Another event has the name of an event of ours, which waits as a draft for a number of its own."""
+
+    name: PostId
+    draft: int
+
+
 class EventSettled(NamedTuple):
     """An event is behind the checkpoint. `counts` is false for a second copy of one that had its effect."""
 
@@ -119,6 +126,7 @@ Report = (
     Founded
     | Placed
     | Drafted
+    | Renumbered
     | EventSettled
     | Milestone
     | CheckpointMoved

@@ -10,6 +10,7 @@ from sdschat.timber.core import EngineState
 from sdschat.timber.replica import Replica
 from sdschat.timber.rows import OperationRow, OutboxRow, OwnRow, Snapshot, compaction_row
 from sdschat.timber.states import state_at_compaction
+from sdschat.timber.taking_over import note_numbers
 from sdschat.timber.values import AuthorRow, Operation, Refusal, SignedEvent, State
 
 
@@ -67,6 +68,7 @@ def load_snapshot(core: EngineState, snapshot: Snapshot) -> None:
     core.told_mark = replica.mark
     core.saved_slots = {row.number: row for row in slots}
     core.start(log.data_set, replica)
+    note_numbers(core)
     core.answer_at = core.mono + core.config.stagger
     for own in snapshot.outbox:
         event = core.codec.decode_event(own.raw, own.signature)

@@ -16,13 +16,12 @@ from sdschat.timber.core import EngineState
 from sdschat.timber.events import Founded, StateAdopted
 from sdschat.timber.pages import StateGiver, StateTaker, goes_on_from
 from sdschat.timber.replica import Replica
-from sdschat.timber.rows import ReplicaTable
 from sdschat.timber.state_check import check_state
+from sdschat.timber.taking_over import take_over
 from sdschat.timber.values import (
     CheckpointMark,
     Operation,
     Packet,
-    PostId,
     Reason,
     Refusal,
     State,
@@ -369,7 +368,7 @@ class Syncing:
             core.refuse(peer, Reason.OTHER_STATE, "does not fit together")
             return
         first = old.tree.first is None
-        self._replace_rows(old, replica, state)
+        take_over(core, replica, state)
         if first:
             core.events.append(Founded(core.data_set))
         again = sum(not core.known(name) for name in core.own)
@@ -377,24 +376,3 @@ class Syncing:
         returned = any(slot.seq and slot.why != "left" for slot in mine)
         core.events.append(StateAdopted(state.mark, peer, again, returned))
         self._say_clock(peer)  # what was written since the state was made
-
-    def _replace_rows(self, old: Replica, replica: Replica, state: State) -> None:
-        core = self.core
-        for slot in old.committee.slots:
-            for seq in slot.chain:
-                core.journal.drop(ReplicaTable.OPERATION, (slot.number, seq))
-        kept = {post.name for post in state.posts}
-        before = {PostId(author, number) for _, author, number, _, _ in old.chat.posts.heads()}
-        for name in before | old.chat.changed_posts:
-            if name not in kept:
-                core.journal.drop(ReplicaTable.POST, name)
-        for post in state.posts:
-            core.journal.put(post)
-        core.start(core.data_set, replica)
-        core.save_adopted(state)
-        for name in list(core.own):
-            if replica.chat.knows(name):
-                core.drop_own(name)
-            elif name not in replica.front.placed:
-                core.lose(name)
-        core.absorb()

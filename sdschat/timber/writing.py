@@ -7,6 +7,7 @@ from sdschat.timber.committee import Slot
 from sdschat.timber.core import EngineState
 from sdschat.timber.events import Drafted, Rewritten
 from sdschat.timber.rows import DraftRow, OutboxRow, OwnRow, ReplicaTable
+from sdschat.timber.taking_over import follow_names
 from sdschat.timber.values import (
     EventBody,
     Kind,
@@ -90,7 +91,8 @@ def _post_in_waiting(core: EngineState, number: int) -> DraftRow:
 
 
 def make_drafts(core: EngineState) -> None:
-    """Turn what was said without a slot into events, in order."""
+    """Turn what was said without a slot, or under a number that is used, into events, in order."""
+    follow_names(core)
     if core.replica.me is None or core.replica.committee.slots[core.replica.me].leaving is not None:
         return
     for draft in sorted(core.drafts.values()):

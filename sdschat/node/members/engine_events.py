@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
+from sdschat.node.events import DeviceRenewed
 from sdschat.node.members.events import (
     BallotChanged,
     CheckpointPassed,
@@ -48,7 +49,8 @@ class EngineEvents:
         self._alive: dict[PostId, int]  # posts that were told, with the number of their last edit
         self._names: dict[str, PostId] = {}  # those that were not settled at the beginning, and events of ours, by id
         self._states: dict[PostId, tuple[str, int, int]] = {}  # of our own events and posts that are not settled
-        self._was: dict[PostId, str] = {}  # ids from before we were a member
+        self._was: dict[PostId, str] = {}  # ids from before we were a member, or of a number that was used
+        self._before: dict[int, str] = {}  # the same, of drafts
         self._passed = engine.checkpoint.number
         self._deleted = 0  # deletions that the checkpoint passed since it was told
         self._ballot = engine.ballot()
@@ -167,8 +169,13 @@ class EngineEvents:
                 yield OperationPlaced(operation_id.hex(), self._person(writer), seq, event_id, kind)
                 if body is not None and first:
                     yield from self._effect(body, late=not last)
+            case ev.Renumbered(name, number):
+                self._states.pop(name, None)
+                self._before[number] = self.message_id(name)
+                yield DeviceRenewed(self._before[number])
+                yield from self._other_post(name)
             case ev.Drafted(number, name):
-                self._was[name] = self.draft_id(number)
+                self._was[name] = self._before.pop(number, "") or self.draft_id(number)
                 self._states[name] = _UNTOLD
             case ev.CheckpointMoved(mark):
                 passed, self._passed = mark.number - self._passed, mark.number
@@ -235,6 +242,13 @@ class EngineEvents:
             yield PostEdited(self.message_id(target), body.text, self._person(target.author))
         elif body.kind is Kind.DELETE and (same(body.author, CREATOR) or same(body.author, target.author)):
             yield self._forget(target, self._person(body.author))
+
+    def _other_post(self, name: PostId) -> Iterator[PostSaid]:
+        """Yield the post whose name ours had."""
+        post = self._engine.front.layer.post(name)
+        if post is not None and self._alive.pop(name, None) is not None:
+            self._note(name, post.edit)
+            yield PostSaid(self.shown(PostView(post, settled=False)), True, "live")
 
     def _forget(self, name: PostId, by: str = "") -> PostDeleted:
         message_id = self.message_id(name)

@@ -71,6 +71,19 @@ _OUTSIDE: Final = {
 }
 
 
+def fork_words(name: str, seq: int, *, own: bool) -> str:
+    """Return in words that somebody, or we, signed two operations of one number in a members' channel."""
+    if own:
+        return (
+            "another program writes here with your key: a copy of this profile, or an older one that was restored. "
+            "The others take what only one of them writes: end the other one"
+        )
+    return (
+        f"{name} signed two operations with the number {seq}: their profile was copied, or an older one restored, or "
+        "they cheat"
+    )
+
+
 def standing_words(node: Node, channel: str) -> str:
     """Say why we do not write in a joined members' channel; empty if we do, and in a channel of another kind."""
     session = node.sessions.get(channel)

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from sdschat.node import events
 from sdschat.node.view.conversations import Conversations
-from sdschat.node.view.members import MembersConversation, PostJourney, standing_words
+from sdschat.node.view.members import MembersConversation, PostJourney, fork_words, standing_words
 from sdschat.node.view.values import Conversation, Key
 from sdschat.tui.model.items import MessageItem, NoteItem, Tone
 from sdschat.tui.model.own_fates import members_fate
@@ -157,7 +157,8 @@ class MembersLines:
             case events.CheckpointPassed():
                 self._checkpoint(body, at)
             case events.ForkFound(sender_id, seq):
-                model.note(f"{model.name_of(sender_id)} cheats: two operations have the number {seq}", at, Tone.ALERT)
+                own = sender_id == model.view.node.sender_id
+                model.note(fork_words(model.name_of(sender_id), seq, own=own), at, Tone.ALERT)
 
     def _deletion(self, author: str, by: str) -> str:
         """Return in words who took back whose post."""
