@@ -236,16 +236,26 @@ def _channel(candidate: Candidate, report: Mapping[str, Any]) -> str:
 
 
 def _named(files: Sequence[str]) -> list[str]:
-    """Return the files to read, "-" for standard input; of a folder, the recordings in it."""
+    """Return the files to read, "-" for standard input; of a folder, the recordings in it, the oldest first."""
     found: list[str] = []
     for file in files or ("-",):
         path = Path(file)
-        inside = sorted(map(str, path.glob(_RECORDINGS))) if path.is_dir() else []
+        inside = list(map(str, sorted(path.glob(_RECORDINGS), key=_begun))) if path.is_dir() else []
         if file != "-" and not inside and (path.is_dir() or not path.exists()):
             what = f"no recording ({_RECORDINGS}) is in it" if path.is_dir() else "there is no such file"
             raise CommandProblem(f"{file} cannot be read: {what}. Check its name.", WRONG_USE)
         found += inside or [file]
     return found
+
+
+def _begun(path: Path) -> tuple[int, str]:
+    """Return the time of the first packet of a recording. Its name begins with the run of `tap`, which is random."""
+    try:
+        with path.open("rb") as file:
+            at = json.loads(file.readline(_LONGEST_LINE))["ts_ms"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        at = 0
+    return at if isinstance(at, int) else 0, path.name
 
 
 @contextlib.contextmanager

@@ -120,6 +120,15 @@ def test_the_lines_of_a_recording_are_read_and_presences_are_no_broken_messages(
     assert "its end is missing" in lines[1]["error"]
 
 
+def test_the_recordings_of_a_folder_come_in_the_order_of_time(tmp_path: Path) -> None:
+    for name, at in (("ffff-1", 1), ("aaaa-1", 2), ("bbbb-1", 3)):
+        line = {"ts_ms": START + at, "topic": "sds/1/c/msg", "raw": base64.b64encode(CODEC.encode(GOOD)).decode()}
+        (tmp_path / f"{name}.jsonl").write_bytes(text(json.dumps(line)))
+    (tmp_path / "none.jsonl").write_text("hello\n")
+    shown = run(tmp_path, "decode", str(tmp_path)).stdout.splitlines()
+    assert [Path(json.loads(line)["file"]).name[:4] for line in shown] == ["none", "ffff", "aaaa", "bbbb"]
+
+
 def test_output_that_cannot_be_written_is_not_called_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "packets").write_bytes(text(SOUND_LINE))
     with open("/dev/full", "wb") as full:
