@@ -38,6 +38,7 @@ from sdschat.sds.values import (
     Reason,
     Table,
 )
+from tests.cli.processes import run
 from tests.node.worlds import Member, World, world
 
 MESSAGE = Message("bob", "m1", "lobby", 5, (HistoryEntry("m0", b"\x00\xff", None),), b"filter", (), b"text")
@@ -251,6 +252,8 @@ def test_a_recording_that_breaks_off_is_shown_as_far_as_it_goes(tmp_path: Path) 
         path.write_bytes(path.read_bytes()[: size + 20] + b'\n{"t":1,"c":"lobby","f":{"o":"Later","v":[]}}\n')
         recording = read_recording(path)
         assert recording.skipped == 1
+        done = await asyncio.to_thread(run, tmp_path, "share", "lobby", "--from", str(path))
+        assert f"left out of {path}, as damaged: 1 line" in done.stderr
         node = await replayed(recording, tmp_path / "replay")
         assert node.unknown == 1
         assert [row[1] for row in state_of(node)["log"]] == ["kept"]
