@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -34,7 +35,8 @@ def load_or_create(directory: Path, random: Callable[[int], bytes] = os.urandom)
     except OSError as error:
         raise KeyFileError(
             f"The identity of this profile cannot be kept in {directory}: {error.strerror or error}. "
-            "Make the directory writable, or choose another one with --data-dir."
+            f"{'Free some space' if error.errno == errno.ENOSPC else 'Make the directory writable'}, or choose another "
+            "one with --data-dir."
         ) from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 import stat
@@ -90,6 +91,14 @@ def test_every_changed_byte_is_noticed(tmp_path: Path) -> None:
             load(path)
     path.write_bytes(whole)
     assert load(path).public_key == identity.public_key
+
+
+def test_on_a_full_disk_no_leave_to_write_is_asked_for(tmp_path: Path) -> None:
+    def full(_size: int) -> bytes:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(KeyFileError, match=r"left on device\. Free some space, or choose another"):
+        load_or_create(tmp_path / "alice", full)
 
 
 def test_what_is_not_a_file_of_ours_is_refused_in_words(tmp_path: Path) -> None:
