@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -160,6 +161,7 @@ def refused_why(row: Quarantine) -> str:
 def closer_lines(found: Audit, sources: Sources, most: int | None) -> Iterator[str]:
     """Give the commands that show the first message at which each node differs, if a copy of it exists; each once."""
     asked: dict[str, None] = {}
+    elsewhere = ""  # a message in a database that no command finds
     of = verdict.by_channel(found)
     for channel in found.channels:
         part = of(channel)
@@ -173,10 +175,15 @@ def closer_lines(found: Audit, sources: Sources, most: int | None) -> Iterator[s
             best = best_look(paths, node.channel, node.first_id)
             if best is not None:
                 asked[f"  {safe(best.text)}"] = None
+                if not best.runs:
+                    elsewhere = elsewhere or shlex.join([node.channel, node.first_id[:12]])
     if asked:
         yield ""
         yield "To look closer:"
         yield from _cut(list(asked), most)
+    if elsewhere:
+        yield "  Copy the database to DIR/profiles/NAME/sdschat.db, with its -wal file, if it has one; then:"
+        yield f"  sdschat inspect {safe(elsewhere)} --data-dir DIR --profile NAME"
 
 
 def _holders(

@@ -86,13 +86,20 @@ def test_the_command_to_look_closer_shows_the_message(
     assert message_id in capsys.readouterr().out
 
 
-def test_of_files_that_inspect_cannot_be_pointed_at_it_is_said_which_has_the_message(
-    field: Path, tmp_path: Path
+def test_of_files_that_inspect_cannot_be_pointed_at_it_is_said_which_has_the_message_and_what_to_do(
+    field: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place, message_id = nth(field, "bob", 4)
     change(field, "bob", "DELETE FROM log WHERE place = ?", place)
     ann, bob = loose(field, "ann", "bob")
-    assert closer(ask(ann, bob).stdout) == [f"  message {message_id[:12]} of lobby in {ann}"]
+    which, how, line = closer(ask(ann, bob).stdout)
+    assert which == f"  message {message_id[:12]} of lobby in {ann}"
+    (copied := tmp_path / "DIR/profiles/NAME/sdschat.db").parent.mkdir(parents=True)
+    assert "DIR/profiles/NAME/sdschat.db" in how
+    shutil.copy(ann, copied)
+    asked = line.replace("DIR", str(tmp_path / "DIR"))
+    assert run(shlex.split(asked)[1:]) == 0
+    assert message_id in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("folder", ["bob", "profiles/%62ob", "profiles/ "])
