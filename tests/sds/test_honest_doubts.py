@@ -40,6 +40,24 @@ def test_auto_follows_only_a_filter_that_can_be_believed(ones: int, layout: str)
     assert group["a"].channel.state.filter.filter_format == layout
 
 
+def test_those_who_follow_a_peer_do_not_follow_each_other() -> None:
+    """They did so for ever: one packet of this shape made each sync message of everybody 18 kB long."""
+    group = Group("a", "b", "c", config=Config(id_rule="text"), settle=2000)
+    for name in "abc":
+        group.give(name, forge("w", "s1", group.now.wall, content=None, bloom_filter=waku_bytes(0)))
+    group.tick(WAKU_REMEMBERED // 2)
+    assert {group[name].channel.state.filter.filter_format for name in "abc"} == {"waku"}
+    group.tick(WAKU_REMEMBERED)
+    assert {group[name].channel.state.filter.filter_format for name in "abc"} == {"compact"}
+
+
+def test_a_participant_who_is_told_to_speak_as_the_peer_is_followed_as_the_peer() -> None:
+    group = Group("a", config=Config(id_rule="text"))
+    group.add("w", Config(id_rule="text", bloom_layout="waku"))
+    group.tick(2 * WAKU_REMEMBERED)
+    assert group["a"].channel.state.filter.filter_format == "waku"
+
+
 def test_auto_does_not_follow_a_packet_that_is_refused() -> None:
     group = Group("a", settle=2000)
     group.give("a", forge("w", "m1", 0, bloom_filter=waku_bytes(0)))

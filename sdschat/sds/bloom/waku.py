@@ -13,6 +13,7 @@ CAPACITY = 10_000
 HASHES = 10
 BITS = 150_000
 BYTES = 18_752
+_MARK_AT, _MARK = BYTES - 8, 0x80  # the last of the 16 bits that stand for no place
 
 
 @lru_cache(maxsize=4096)
@@ -28,6 +29,16 @@ def _places(item: str) -> tuple[tuple[int, int], ...]:
 def add(body: bytearray, item: str) -> None:
     for index, mask in _places(item):
         body[index] |= mask
+
+
+def as_follower(body: bytes) -> bytes:
+    """Return the filter with the mark of those who speak so only because another one does. Who takes them for peers of
+    this format goes on as long as they do, and they as long as it does."""
+    return body[:_MARK_AT] + bytes((body[_MARK_AT] | _MARK,)) + body[_MARK_AT + 1 :]
+
+
+def is_of_follower(body: bytes) -> bool:
+    return bool(body[_MARK_AT] & _MARK)
 
 
 class WakuFilter:

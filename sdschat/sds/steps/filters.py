@@ -34,7 +34,9 @@ def filter_bytes(s: ChannelState) -> bytes:
     """Return the bytes for `bloom_filter`: the current state, without what was dropped since it was made."""
     if s.filter_stale:
         remake_filter(s)
-    return s.filter.to_bytes()
+    packed = s.filter.to_bytes()
+    follows = s.filter.filter_format == "waku" and s.config.bloom_layout == "auto"
+    return waku.as_follower(packed) if follows else packed
 
 
 def spoil_filter(s: ChannelState) -> None:
@@ -87,9 +89,9 @@ def _newest_half(s: ChannelState) -> tuple[int, list[tuple[int, str]]]:
 
 def note_filter_format(s: ChannelState, packed: bytes) -> None:
     """Note the filter of a packet that was accepted. One of waku shape that can be believed says that such a peer is
-    about: with the format `auto` we speak as it does, and with any it is told by filters, which it reads, what ranges
-    hold. Once a second is enough."""
-    if len(packed) != waku.BYTES:
+    about, unless it is of somebody who follows such a peer as we do. With the format `auto` we speak as it does, and
+    with any it is told by filters, which it reads, what ranges hold. Once a second is enough."""
+    if len(packed) != waku.BYTES or waku.is_of_follower(packed):
         return
     heard = s.waku_heard_at
     if (heard < 0 or s.now.mono - heard >= FORMAT_NOTED) and WakuFilter(packed).fill <= MAX_FILL:
