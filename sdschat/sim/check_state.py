@@ -6,7 +6,7 @@ Checks of writes cost what the step did, no more.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from sdschat.sds import limits
 from sdschat.sds.channel import Channel
@@ -35,53 +35,89 @@ from sdschat.sim.scenario import START, Violation
 
 
 def check_sizes(record: NodeRecord) -> None:
-    """Check I8: every buffer is within its limit, in all and for each sender."""
+    """Check I8: every buffer is within its limit, in all and for each sender.
+
+    This runs at every step, so what is in a buffer is counted only if the whole buffer has as many as the limit allows.
+    """
     channel = record.node.channel
     if channel is None:
         return
     s = channel.state
-    waiting: dict[str, int] = {}
-    deferred: dict[str, int] = {}
-    for buffered in s.incoming.buffered.values():
-        counts = deferred if buffered.release_at else waiting
-        counts[buffered.message.sender_id] = counts.get(buffered.message.sender_id, 0) + 1
-    blamed: dict[str, int] = {}
-    for missing in s.requests.missing.values():
-        blamed[missing.charged_to] = blamed.get(missing.charged_to, 0) + 1
-    asked: dict[str, int] = {}
-    for answer in s.answers.entries.values():
-        if answer.open:
-            asked[answer.requested_by] = asked.get(answer.requested_by, 0) + 1
-    wanted = [next(iter(push.wanted_by)) for push in s.pushes.entries.values() if push.due is not None]
-    bounds = (
-        ("messages waiting", sum(waiting.values()), limits.BUFFERED_PER_CHANNEL),
-        ("messages of one sender waiting", max(waiting.values(), default=0), limits.BUFFERED_PER_SENDER),
-        ("messages deferred", sum(deferred.values()), limits.FUTURE_DATED_PER_CHANNEL),
-        ("messages of one sender deferred", max(deferred.values(), default=0), limits.FUTURE_DATED_PER_SENDER),
-        ("dependencies missing", len(s.requests.missing), limits.MISSING_PER_CHANNEL),
-        ("dependencies of one sender missing", max(blamed.values(), default=0), limits.MISSING_PER_SENDER),
-        ("gaps", len(s.gaps), limits.GAPS_PER_CHANNEL),
-        (
-            "gaps of one sender",
-            max(Counter(gap.charged_to for gap in s.gaps.values()).values(), default=0),
-            limits.GAPS_PER_SENDER,
-        ),
-        ("answers", len(s.answers.entries), limits.ANSWERS_PER_CHANNEL),
-        ("answers for one sender", max(asked.values(), default=0), limits.ANSWERS_PER_SENDER),
-        ("pushes", len(s.pushes.entries), limits.PUSHES_PER_CHANNEL),
-        ("pushes for one peer", max(Counter(wanted).values(), default=0), limits.PUSHES_PER_SENDER),
-        ("peers", len(s.peers.known), limits.MAX_PEERS),
-        ("acknowledged messages kept", len(s.outgoing.settled), limits.SETTLED_KEPT),
-        ("possibly acknowledged messages resent", _possibly_acked(s), limits.POSSIBLY_ACKED_KEPT),
-        ("possibly acknowledged messages remembered", len(s.outgoing.retired), limits.RETIRED_KEPT),
-        ("entries in the recent window", len(s.window.order), limits.RECENT_WINDOW),
-        ("ephemeral ids", len(s.ephemeral_seen), limits.EPHEMERAL_SEEN),
-    )
-    for what, size, bound in bounds + _far_bounds(s) if record.small else bounds:
-        if size >= bound:
-            if size > bound:
-                raise Violation("I8", f"{record.name} has {size} {what}; {bound} are allowed")
-            record.rare.met[f"full: {what}"] += 1
+    buffered, missing, gaps = len(s.incoming.buffered), len(s.requests.missing), len(s.gaps)
+    answers, pushes = len(s.answers.entries), len(s.pushes.entries)
+    for what, at_most, count, bound in (
+        ("messages waiting", buffered, _waiting, limits.BUFFERED_PER_CHANNEL),
+        ("messages of one sender waiting", buffered, _waiting_of_one, limits.BUFFERED_PER_SENDER),
+        ("messages deferred", buffered, _deferred, limits.FUTURE_DATED_PER_CHANNEL),
+        ("messages of one sender deferred", buffered, _deferred_of_one, limits.FUTURE_DATED_PER_SENDER),
+        ("dependencies missing", missing, None, limits.MISSING_PER_CHANNEL),
+        ("dependencies of one sender missing", missing, _missing_of_one, limits.MISSING_PER_SENDER),
+        ("gaps", gaps, None, limits.GAPS_PER_CHANNEL),
+        ("gaps of one sender", gaps, _gaps_of_one, limits.GAPS_PER_SENDER),
+        ("answers", answers, None, limits.ANSWERS_PER_CHANNEL),
+        ("answers for one sender", answers, _answers_for_one, limits.ANSWERS_PER_SENDER),
+        ("pushes", pushes, None, limits.PUSHES_PER_CHANNEL),
+        ("pushes for one peer", pushes, _pushes_for_one, limits.PUSHES_PER_SENDER),
+        ("peers", len(s.peers.known), None, limits.MAX_PEERS),
+        ("acknowledged messages kept", len(s.outgoing.settled), None, limits.SETTLED_KEPT),
+        ("possibly acknowledged messages resent", len(s.outgoing.open), _possibly_acked, limits.POSSIBLY_ACKED_KEPT),
+        ("possibly acknowledged messages remembered", len(s.outgoing.retired), None, limits.RETIRED_KEPT),
+        ("entries in the recent window", len(s.window.order), None, limits.RECENT_WINDOW),
+        ("ephemeral ids", len(s.ephemeral_seen), None, limits.EPHEMERAL_SEEN),
+    ):
+        if at_most >= bound:
+            _check_size(record, what, at_most if count is None else count(s), bound)
+    if record.small:
+        for what, size, bound in _far_bounds(s):
+            _check_size(record, what, size, bound)
+
+
+def _check_size(record: NodeRecord, what: str, size: int, bound: int) -> None:
+    if size >= bound:
+        if size > bound:
+            raise Violation("I8", f"{record.name} has {size} {what}; {bound} are allowed")
+        record.rare.met[f"full: {what}"] += 1
+
+
+def _waiting(s: ChannelState) -> int:
+    return sum(not buffered.release_at for buffered in s.incoming.buffered.values())
+
+
+def _waiting_of_one(s: ChannelState) -> int:
+    return _most(each.message.sender_id for each in s.incoming.buffered.values() if not each.release_at)
+
+
+def _deferred(s: ChannelState) -> int:
+    return sum(bool(buffered.release_at) for buffered in s.incoming.buffered.values())
+
+
+def _deferred_of_one(s: ChannelState) -> int:
+    return _most(each.message.sender_id for each in s.incoming.buffered.values() if each.release_at)
+
+
+def _missing_of_one(s: ChannelState) -> int:
+    return _most(missing.charged_to for missing in s.requests.missing.values())
+
+
+def _gaps_of_one(s: ChannelState) -> int:
+    return _most(gap.charged_to for gap in s.gaps.values())
+
+
+def _answers_for_one(s: ChannelState) -> int:
+    return _most(answer.requested_by for answer in s.answers.entries.values() if answer.open)
+
+
+def _pushes_for_one(s: ChannelState) -> int:
+    return _most(next(iter(push.wanted_by)) for push in s.pushes.entries.values() if push.due is not None)
+
+
+def _possibly_acked(s: ChannelState) -> int:
+    return sum(known.state is AckState.POSSIBLY_ACKED for known in s.outgoing.open.values())
+
+
+def _most(names: Iterable[str]) -> int:
+    """Return how often the most frequent name is there."""
+    return max(Counter(names).values(), default=0)
 
 
 def _far_bounds(s: ChannelState) -> tuple[tuple[str, int, int], ...]:
@@ -94,10 +130,6 @@ def _far_bounds(s: ChannelState) -> tuple[tuple[str, int, int], ...]:
         ("participants that one push is for", wanted, limits.WANTED_BY),
         ("witnesses of one message", witnesses, limits.MAX_EVIDENCE),
     )
-
-
-def _possibly_acked(s: ChannelState) -> int:
-    return sum(known.state is AckState.POSSIBLY_ACKED for known in s.outgoing.open.values())
 
 
 def check_waiting(record: NodeRecord) -> None:
