@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -40,6 +40,7 @@ ANNOUNCE_DOMAIN: Final = b"sdschat/timber/announcement/v1\0"
 
 _SENDER_ID_DIGITS: Final = 32
 _PREFIX: Final = 4  # letters of an id, at least
+_BEGINNING: Final = 8  # letters of an id that are shown, at least
 _DIGITS: Final = 20  # of a number in a name, up to which its value counts
 
 
@@ -75,6 +76,14 @@ def ids_called(name: str, known: Iterable[tuple[str, str]]) -> list[str]:
         return spoken_to
     found = {one for one, nick in pairs if nick == name or _has_id(one, nick, name)}
     return sorted(found or {one for one, nick in pairs if goes_by(one, nick, name)})
+
+
+def beginnings(sender_ids: Collection[str]) -> dict[str, str]:
+    """Return the beginning of each id: as long as it takes to tell it from the others. Anybody can make a key whose id
+    begins with the eight letters of another one."""
+    digits = range(_BEGINNING, _SENDER_ID_DIGITS)
+    enough = next((each for each in digits if len({one[:each] for one in sender_ids}) == len(set(sender_ids))), None)
+    return {one: one[:enough] for one in sender_ids}
 
 
 def _has_id(sender_id: str, nick: str, name: str) -> bool:

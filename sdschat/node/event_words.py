@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sdschat.identity.signing import beginnings
 from sdschat.node.events import DeviceRenewed, EventBody, IdentityUsedElsewhere, UnsignedInOurName
 
 
@@ -26,12 +27,12 @@ def own_key_words(body: EventBody) -> str:
 def claim_words(nick: str, sender_id: str, held_as: str, held_by: str, *, verified: bool) -> str:
     """Return in words that two keys go by one nick, or by nicks that look alike. Who came first may still be the one
     who takes the name of another: only the alarm about somebody who was verified says who is not who."""
+    ids = beginnings((held_by, sender_id))
+    first, later = ids[held_by], ids[sender_id]
     if verified:
-        return (
-            f"ALARM: {nick} ({sender_id[:8]}) is NOT the {held_as} whom you verified ({held_by[:8]}): it is another key"
-        )
+        return f"ALARM: {nick} ({later}) is NOT the {held_as} whom you verified ({first}): it is another key"
     by = nick if nick == held_as else f"nicks that look alike, {held_as} and {nick}"
-    return f"two keys go by {by}: {held_by[:8]} came first, {sender_id[:8]} later; /verify tells who is who"
+    return f"two keys go by {by}: {first} came first, {later} later; /verify tells who is who"
 
 
 def saving_failed_words(why: str) -> str:

@@ -11,6 +11,7 @@ import pytest
 from sdschat.catchup.values import HIGHEST, LOWEST, Ask, Frame, Question, QuestionKind
 from sdschat.node.events import ConnectionChanged, EpochChanged, HandedOver, MessageDelivered, NotAMember
 from sdschat.node.private.operations import refusal_words
+from sdschat.node.private.people import one_called
 from sdschat.node.sync import extension
 from sdschat.node.sync.extension import sync_extension
 from sdschat.node.tools.fault_injection import Injection
@@ -281,5 +282,18 @@ def test_admins_who_remove_while_apart_agree_and_share_a_key(tmp_path: Path) -> 
             say(ann, "we two")
             await until_said(bob, "we two")
             assert "we two" not in [*said(carol), *said(dora)]
+
+    run(scenario)
+
+
+def test_who_is_called_alike_is_told_apart_by_enough_of_the_ids(tmp_path: Path) -> None:
+    """The ids began with the same eight letters, so that none of those that were listed could be given."""
+
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, _, _ = await three(here)
+            one, other = "27582e79a43b4a7e" + 16 * "0", "27582e790d082321" + 16 * "0"
+            with pytest.raises(ValueError, match=r"eve \(27582e790\), eve \(27582e79a\)\. Give"):
+                one_called(private(ann), "eve", {one: "eve", other: "eve"})
 
     run(scenario)

@@ -296,7 +296,7 @@ class _Fold:
         if self._past(remove.seen) is None:
             return WAITS
         if target is None and remove.target in self._state.changes:
-            return "it names nobody who is a member"
+            return "somebody else removed them already"
         below = Rank.MEMBER if target is None else target.rank  # of nobody's, too: who has the key by a link alone
         if signer is None or signer.rank <= below or self._overruled(each, remove):
             return "its author had no right to it"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sdschat.identity.signing import ids_called, sender_id_of
+from sdschat.identity.signing import beginnings, ids_called, sender_id_of
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.private.record import private_state
 from sdschat.node.private.rights import require_right_to_remove
@@ -18,27 +18,30 @@ if TYPE_CHECKING:
 
 def member_called(private: PrivateChannel, name: str) -> str:
     """Return the sender id of the one member with this nick, or whose sender id begins so. Raises ValueError."""
-    named = {sender_id_of(key): private.nick_of(key) for key in private.roster.members}
-    found = ids_called(name, named.items())
-    if len(found) == 1:
-        return found[0]
-    known = ", ".join(f"{nick or 'somebody without a nick'} ({sender_id[:8]})" for sender_id, nick in named.items())
-    if found:
-        raise ValueError(f"{len(found)} members are called {name}. Give the beginning of an id: {known}.")
-    raise ValueError(f"No member of {private.record.name} is called {name}. There are: {known}.")
+    return one_called(private, name, _members(private))
 
 
 def removable_called(private: PrivateChannel, name: str) -> str:
-    """Return the sender id of the one with this nick, or whose sender id begins so: a member, or else one who has the
-    key by a link alone. Raises ValueError."""
-    try:
-        return member_called(private, name)
-    except ValueError:
-        outsiders = private.outsiders()
-        found = ids_called(name, ((one, outsider.nick) for one, outsider in outsiders.items()))
-        if len(found) != 1:
-            raise
+    """Return the sender id of the one with this nick, or whose sender id begins so: a member, or one who has the key by
+    a link alone. Raises ValueError."""
+    outside = {sender_id: each.nick for sender_id, each in private.outsiders().items()}
+    return one_called(private, name, _members(private) | outside)
+
+
+def _members(private: PrivateChannel) -> dict[str, str]:
+    return {sender_id_of(key): private.nick_of(key) for key in private.roster.members}
+
+
+def one_called(private: PrivateChannel, name: str, known: dict[str, str]) -> str:
+    """Return the sender id of the only one who is called so, of these with their nicks. Raises ValueError."""
+    found = ids_called(name, known.items())
+    if len(found) == 1:
         return found[0]
+    ids = beginnings(known)
+    listed = (f"{known[one] or 'somebody without a nick'} ({ids[one]})" for one in found or _members(private))
+    if found:
+        raise ValueError(f"{len(found)} people are called {name}: {', '.join(listed)}. Give the beginning of an id.")
+    raise ValueError(f"No member of {private.record.name} is called {name}. There are: {', '.join(listed)}.")
 
 
 def no_removal_words(channel: str, creates: str) -> str:
