@@ -144,7 +144,8 @@ def resolve(
         found = _first(layers, name)
         origins[name] = "default" if timing == "spec" else f"default of timing {timing}"
         if found is not None and found.value is not None:
-            values[name] = _parsed(name, found.value, found.origin)
+            _check(name, found.value, found.origin)
+            values[name] = found.value
             origins[name] = found.origin
     try:
         settings = make_settings(values, timing)
@@ -175,9 +176,10 @@ def _with_origins(problem: str, origins: Mapping[str, str]) -> str:
     return f"{problem} ({', '.join(f'{name} is from {origins[name]}' for name in said)})"
 
 
-def _parsed(name: str, value: Value, origin: str) -> Value:
+def _check(name: str, value: Value, origin: str) -> None:
+    """Raise CommandProblem for a bad value. The value stays as it is written, for `make_settings` to read."""
     try:
-        return parse(name, value)
+        parse(name, value)
     except SettingError as error:
         where = "" if origin in ("option", "--set") else f" (from {origin})"
         raise CommandProblem(f"{error}{where}", WRONG_USE) from error

@@ -282,6 +282,16 @@ def test_the_size_of_a_store_is_a_setting(tmp_path: Path) -> None:
     assert chosen(tmp_path, "store.max_size=1G").settings.max_size == 2**30
 
 
+@pytest.mark.parametrize("name", ["store.max_size", "trust.strangers_share"])
+def test_no_limit_is_a_size_wherever_it_is_written(tmp_path: Path, name: str) -> None:
+    """A value was parsed twice, and the 0 that stands for no limit is no size that somebody writes."""
+    assert chosen(tmp_path, f"{name}=none").settings.value(name) == 0
+    assert chosen(tmp_path, environ={f"SDSCHAT_{name.replace('.', '_').upper()}": "none"}).settings.value(name) == 0
+    table, _, key = name.partition(".")
+    (tmp_path / "user.toml").write_text(f'[{table}]\n{key} = "none"\n')
+    assert chosen(tmp_path).settings.value(name) == 0
+
+
 @pytest.mark.parametrize("text", ["0", "0G", "-1", "2X", "", "G", "9" * 400, "0.1", True])
 def test_what_is_no_size_is_refused_with_an_example(text: str | bool) -> None:
     with pytest.raises(SettingError, match=r"store\.max_size is .*, and must be a size such as 500M or 20G, or none\."):
