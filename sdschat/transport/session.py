@@ -14,8 +14,8 @@ from sdschat.transport.base import Event, ProbeUnanswered, SubscribeRefused, Why
 from sdschat.transport.mqtt_options import MqttOptions
 
 _DEAF: Final = (
-    "nothing comes from the broker, not even our own test: it may forbid you to read here, so that you do not see what "
-    "others say"
+    "nothing comes from the broker, not even a packet to ourselves. If others are here, it does not let you read what "
+    "they say"
 )
 
 
