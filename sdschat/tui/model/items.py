@@ -43,21 +43,24 @@ class Fate(NamedTuple):
     full: bool = False  # at some moment all who were here, and all it was for, were known to have it
     past: bool = False  # acknowledged before this program started, for who was here then
     addressed: frozenset[str] = _NOBODY  # who was here when it was written
+    unsure: bool = False  # sent before this program started: nobody knows if the broker took it
 
     def moved(self, to: Fate) -> Fate:
         """Return the state after new evidence. It only goes forward: known evidence stays."""
         known = self.known | to.known
         perhaps = (self.perhaps | to.perhaps) - known
+        phase = to.phase if self.unsure and to.refused else max(self.phase, to.phase)
         return Fate(
-            max(self.phase, to.phase),
+            phase,
             known,
             perhaps,
             (self.unproven | to.unproven) - known - perhaps,
-            "" if max(self.phase, to.phase) > Phase.QUEUED else self.refused or to.refused,
+            "" if phase > Phase.QUEUED else self.refused or to.refused,
             to.word or self.word,
             self.full or to.full,
             self.past or to.past,
             self.addressed or to.addressed,
+            self.unsure and to.unsure,
         )
 
     def among(self, present: tuple[str, ...]) -> Fate:
@@ -78,7 +81,9 @@ class Fate(NamedTuple):
 
     def refuse(self, why: str) -> Fate:
         """Return the state after a refusal. It counts only while nobody has the message."""
-        return self._replace(refused=why) if self.phase is Phase.QUEUED else self
+        if self.phase is not Phase.QUEUED and not self.unsure:
+            return self
+        return self._replace(phase=Phase.QUEUED, refused=why, unsure=False)
 
 
 class Quote(NamedTuple):

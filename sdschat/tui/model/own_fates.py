@@ -65,6 +65,8 @@ class OwnFates:
         fate = fate_of(phase, own.evidence)
         if phase is Phase.ACKED:
             return fate._replace(past=True)
+        if fate == Fate(Phase.UNACKED):
+            fate = fate._replace(unsure=True)
         self._open[entry.message_id] = fate
         return fate
 

@@ -28,6 +28,16 @@ def test_no_order_of_events_lowers_a_state(found: list[Fate]) -> None:
         assert fate.full >= before.full
 
 
+def test_what_was_sent_before_this_start_can_still_be_refused() -> None:
+    before = Fate(Phase.UNACKED, unsure=True)
+    refused = before.refuse("no leave to write")
+    assert refused == Fate(Phase.QUEUED, refused="no leave to write")
+    assert before.moved(refused) == refused
+    taken = before.moved(Fate(Phase.UNACKED))
+    assert taken.refuse("no leave to write") == taken == Fate(Phase.UNACKED)
+    assert refused.moved(Fate(Phase.UNACKED)) == Fate(Phase.UNACKED)
+
+
 def test_everybody_stands_in_one_place() -> None:
     fate = Fate(Phase.MAYBE, some("bob"), some("carol"), some("dave")).moved(
         Fate(Phase.ACKED, some("carol"), some("bob", "dave"), some("bob"))
