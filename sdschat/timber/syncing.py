@@ -163,8 +163,10 @@ class Syncing:
         refused = core.refusals.by_reason[Reason.CHECKSUM]
         for operation in sync.operations:
             core.receive(operation, peer)
+        others = self._others(sync.operations)
         if core.refusals.by_reason[Reason.CHECKSUM] > refused:
-            self._show(peer, [one for operation in sync.operations for one in self._named(operation)])
+            others += [one for operation in sync.operations for one in self._named(operation)]
+        self._show(peer, others)
         theirs = dict(sync.clock)
         if self._behind(theirs):
             self._offer(peer, nothing=not theirs)
@@ -235,6 +237,14 @@ class Syncing:
 
     def _may_show(self, peer: bytes) -> bool:
         return self.shown.get(peer, self.core.mono) <= self.core.mono
+
+    def _others(self, operations: tuple[Operation, ...]) -> list[Operation]:
+        """Return what we hold in the place of these operations: whoever signed both may be the peer, and not know it,
+        as where its profile was restored."""
+        slots = self.core.replica.committee.slots
+        names = ((one.body.slot, one.body.seq, one.raw) for one in operations if one.body.slot < len(slots))
+        held = ((slots[slot].chain.get(seq), raw) for slot, seq, raw in names)
+        return [node.operation for node, raw in held if node is not None and node.operation.raw != raw]
 
     def _named(self, operation: Operation) -> list[Operation]:
         slots = self.core.replica.committee.slots

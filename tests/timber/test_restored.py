@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 
-from sdschat.timber.events import Renumbered
+from sdschat.timber.events import Forked, Renumbered
 from tests.timber.group import Group, Node
 from tests.timber.world import key_of
 
@@ -52,3 +52,19 @@ def test_a_post_with_a_number_that_is_used_elsewhere_is_written_with_another_one
     for node in group.nodes.values():
         assert node.texts().count("after the restore") == 1, node.name
         assert node.texts().count("lost with the disk") == 1, node.name
+
+
+def test_whoever_writes_a_number_twice_is_shown_what_it_wrote_before() -> None:
+    """Carol is away, so that nothing is settled. Bob's own program is told that his key is used twice."""
+    group = Group(*NAMES)
+    group["carol"].up = False
+    bob = group["bob"]
+    old = deepcopy(bob.store)
+    group.say("bob", "lost with the disk")
+    bob.store = old
+    bob.boot(group.now)
+    group["alice"].up = False  # bob writes before he hears of it
+    group.say("bob", "after the restore")
+    group["alice"].up = True
+    group.settle(10_000)
+    assert {one.slot for one in bob.heard(Forked)} == {1}
