@@ -81,7 +81,7 @@ class Masks:
             self._waku = bytearray(waku.BYTES)
             for message_id in self._known:
                 waku.add(self._waku, message_id)
-        may = int.from_bytes(self._waku, "big")
+        may = int.from_bytes(waku.as_follower(bytes(self._waku)), "big")
         return "claims what is not on the disk" if int.from_bytes(packed, "big") & ~may else ""
 
 
