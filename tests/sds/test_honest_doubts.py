@@ -20,7 +20,7 @@ from sdschat.sds.events import (
     StateChanged,
 )
 from sdschat.sds.history import MemoryHistory
-from sdschat.sds.steps.filters import WAKU_REMEMBERED
+from sdschat.sds.steps.filters import HEARD_LATELY, IN_TURN, WAKU_REMEMBERED
 from sdschat.sds.values import Entry, HistoryEntry, LogRow, Message, MissingRow, Table
 from tests.sds.group import QUIET, START, Group, forge
 from tests.spec.test_s_026_to_040_receive import filter_of
@@ -49,6 +49,28 @@ def test_those_who_follow_a_peer_do_not_follow_each_other() -> None:
     assert {group[name].channel.state.filter.filter_format for name in "abc"} == {"waku"}
     group.tick(WAKU_REMEMBERED)
     assert {group[name].channel.state.filter.filter_format for name in "abc"} == {"compact"}
+
+
+def test_sync_messages_are_as_long_as_a_peer_needs_them_while_it_is_heard() -> None:
+    """Later on few are, and the others have a range behind a short filter, so that members of our own make go on
+    comparing their logs."""
+    config = Config(id_rule="text")
+    group = Group("a", "b", config=config, settle=2000)
+    for number in range(20):
+        group.say("a", f"line {number}")
+    lately, later = HEARD_LATELY * config.sync_interval, WAKU_REMEMBERED - HEARD_LATELY * config.sync_interval
+    for number in range(5):
+        group.give("a", forge("w", f"s{number}", group.now.wall, content=None, bloom_filter=waku_bytes(0)))
+        group["a"].sent.clear()
+        group.tick(lately)
+        sent = [message.bloom_filter or b"" for message in group["a"].messages("sync")]
+        assert {len(packed) for packed in sent} == {waku.BYTES}
+    group["a"].sent.clear()
+    group.tick(later)
+    sent = [message.bloom_filter or b"" for message in group["a"].messages("sync")]
+    short = [compact.decode(packed) for packed in sent if len(packed) != waku.BYTES]
+    assert 1 <= len(sent) - len(short) <= len(sent) // IN_TURN + 1
+    assert all(isinstance(one, compact.CompactFilter) and one.range_filter is not None for one in short)
 
 
 def test_a_participant_who_is_told_to_speak_as_the_peer_is_followed_as_the_peer() -> None:

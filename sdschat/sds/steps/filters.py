@@ -12,6 +12,8 @@ from sdschat.sds.state import FIRST_MET, ChannelState
 
 WAKU_REMEMBERED = 600_000  # with `auto`, waku is spoken for ten minutes after such a peer was heard
 FORMAT_NOTED = 1000
+HEARD_LATELY = 3  # sync intervals in which such a peer was heard: then all our sync messages are of that format,
+IN_TURN = 8  # and one in so many later on
 _FOREVER = 1 << 62
 _MOST = 2  # times the capacity, of ids that are read back: a filter of that capacity held fewer
 
@@ -37,6 +39,20 @@ def filter_bytes(s: ChannelState) -> bytes:
     packed = s.filter.to_bytes()
     follows = s.filter.filter_format == "waku" and s.config.bloom_layout == "auto"
     return waku.as_follower(packed) if follows else packed
+
+
+def sync_filter_bytes(s: ChannelState) -> bytes:
+    """Return the bytes for `bloom_filter` of a sync message. One of the waku format is 18 kB long and says nothing of
+    the time that it covers. So while we only remember such a peer, few are: all others read a compact one, and go on
+    comparing ranges by it."""
+    follows = s.filter.filter_format == "waku" and s.config.bloom_layout == "auto"
+    lately = s.now.mono - s.waku_heard_at <= HEARD_LATELY * s.config.sync_interval
+    if not follows or lately or s.sync.count % IN_TURN == 0:
+        return filter_bytes(s)
+    beside = OwnFilter("compact", s.config.bloom_capacity, s.config.bloom_error_rate, s.horizon)
+    floor, newest = _newest(s, beside.capacity)
+    beside.restart([item for item in newest if item[0] >= floor], floor, 0)
+    return beside.to_bytes()
 
 
 def spoil_filter(s: ChannelState) -> None:
@@ -75,7 +91,12 @@ def _start_anew(s: ChannelState, floor: int, ids: list[tuple[int, str]]) -> None
 
 def _newest_half(s: ChannelState) -> tuple[int, list[tuple[int, str]]]:
     """Return the newest half of what the filter may hold, preceded by the floor from which on that is complete."""
-    keep = s.filter.capacity // 2
+    floor, ids = _newest(s, s.filter.capacity // 2)
+    return floor, [item for item in ids if item[0] >= filter_begins(s, floor)]
+
+
+def _newest(s: ChannelState, keep: int) -> tuple[int, list[tuple[int, str]]]:
+    """Return as many of the newest ids, preceded by the floor from which on they are complete."""
     log = s.newest(keep + 1)
     waiting = s.incoming.newest_waiting(keep + 1)
     ids = sorted([(entry.lamport, entry.message_id) for entry in log] + waiting)
@@ -84,7 +105,7 @@ def _newest_half(s: ChannelState) -> tuple[int, list[tuple[int, str]]]:
         # Complete from the oldest that is kept; where its date is shared with one that is not, from the next date.
         oldest, dropped = ids[-keep][0], ids[-keep - 1][0]
         floor = oldest if dropped < oldest else oldest + 1
-    return floor, [item for item in ids[-keep:] if item[0] >= filter_begins(s, floor)]
+    return floor, ids[-keep:]
 
 
 def note_filter_format(s: ChannelState, packed: bytes) -> None:

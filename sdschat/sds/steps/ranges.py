@@ -22,7 +22,7 @@ from __future__ import annotations
 from itertools import islice, takewhile
 from typing import Final
 
-from sdschat.sds.bloom import compact
+from sdschat.sds.bloom import compact, waku
 from sdschat.sds.bloom.compact import RangePrint
 from sdschat.sds.limits import MAX_FILTER_BYTES, ONE_DATE_LIMIT, QUESTIONED, RANGE_IDS, RANGE_LIMIT
 from sdschat.sds.outgoing import Outgoing
@@ -99,13 +99,15 @@ _TOO_COARSE = 0.5
 def with_range(s: ChannelState, message: Message) -> bytes:
     """Return the filter of a message, and behind it a range of the history, as far as packet and filter may grow."""
     own, lamport = message.bloom_filter or b"", message.lamport_timestamp or 0
+    if len(own) == waku.BYTES:
+        return own
     room = min(s.config.max_message_bytes - s.codec.size(message), MAX_FILTER_BYTES - len(own))
     return own + range_section(s, lamport, room)
 
 
 def range_section(s: ChannelState, lamport: int, room: int) -> bytes:
     """Return the section, of `room` bytes at most, that a sync message dated `lamport` carries behind its filter."""
-    if s.filter.filter_format != "compact" or not s.config.push_enabled:
+    if not s.config.push_enabled:
         return b""
     kinds = section_kinds(s)
     question_first = kinds[0] == "question" and len(s.outgoing.open) and filter_sent_lately(s)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sdschat.sds.events import SyncSent
 from sdschat.sds.state import ChannelState, Packet
-from sdschat.sds.steps.filters import choose_filter_format, filter_bytes
+from sdschat.sds.steps.filters import choose_filter_format, sync_filter_bytes
 from sdschat.sds.steps.ranges import with_range
 from sdschat.sds.steps.repair import eligible_requests, mark_requested
 from sdschat.sds.steps.send import preceding_ids
@@ -41,7 +41,7 @@ def send_sync(s: ChannelState) -> None:
         channel_id=s.channel_id,
         lamport_timestamp=lamport,
         causal_history=preceding_ids(s),
-        bloom_filter=filter_bytes(s),
+        bloom_filter=sync_filter_bytes(s),
         repair_request=requests,
     )
     message = replace(message, bloom_filter=with_range(s, message))
