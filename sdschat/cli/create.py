@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 import click
@@ -20,8 +21,9 @@ _NOT_SINCE_JOIN: Final = (
     "--history since-join is for private channels that are no members' channels: what is in a data set, all its "
     "members have."
 )
-
-
+_NOT_OF_MEMBERS: Final = (
+    "is for private channels. Say --private as well, or leave it out: a members' channel has no link, others knock."
+)
 _RIGHTS: Final = (
     "You may remove members (sdschat remove), and so may admins whom you appoint; nobody can change or delete what is "
     "written."
@@ -76,6 +78,7 @@ def command(
     if since_join and (members or not private):
         raise CommandProblem(_NOT_SINCE_JOIN, WRONG_USE)
     if members and not private:
+        _refuse({"--admins-invite": admins_invite, "--uses": uses, "--expires": expires, "--qr": qr})
         _create_members(chosen, channel)
         return
     if not private:
@@ -102,6 +105,13 @@ def command(
     what = "can knock, and a member lets them in" if members else "can join"
     say(f"{made} You open it with: sdschat join {name}. Whoever has this link {what}:\n  sdschat join LINK")
     print_link(link, qr)
+
+
+def _refuse(options: Mapping[str, object]) -> None:
+    """Raise CommandProblem for an option that was given, and has no effect on an open members' channel."""
+    for option, given in options.items():
+        if given:
+            raise CommandProblem(f"{option} {_NOT_OF_MEMBERS}", WRONG_USE)
 
 
 class _Policy(NamedTuple):

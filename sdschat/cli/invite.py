@@ -67,8 +67,9 @@ def command(chosen: Chosen, channel: str, uses: int | None, expires: str | None,
             )
         if state is None:
             raise CommandProblem(
-                f"{channel} is no private channel of the profile {chosen.profile}: everybody can join it without an "
-                "invite. `sdschat create CHANNEL --private` makes one.",
+                f"{channel} is no private channel of the profile {chosen.profile}, and an open one can be joined "
+                "without an invite. `sdschat channels` lists those that are here, and "
+                "`sdschat create CHANNEL --private` makes one.",
                 WRONG_USE,
             )
     if state.record.genesis.since_join:
