@@ -72,6 +72,11 @@ def command(chosen: Chosen, channels: Sequence[str], keep: str | None, metrics: 
     chosen = _as_store(chosen)
     if channels in (("status",), ("compact",)):
         return status(chosen, as_json) if channels[0] == "status" else compact(chosen)
+    if channels[0] in ("status", "compact") and channels.count(channels[0]) == 1:
+        raise CommandProblem(
+            f"`sdschat store {channels[0]}` takes no channel. To archive one called {channels[0]}, name it twice.",
+            WRONG_USE,
+        )
     if as_json:
         raise CommandProblem("--json goes with `sdschat store status` only.", WRONG_USE)
     names = [name if name == ALL else channel_name(name) for name in dict.fromkeys(channels)]

@@ -85,6 +85,8 @@ class StoreProcess:
         (("store", "lobby", "--metrics", "9464"), "127.0.0.1:9464"),
         (("store", "lobby", "--json"), "status"),
         (("store",), "CHANNEL"),
+        (("store", "status", "lobby"), "`sdschat store status` takes no channel"),
+        (("store", "compact", "lobby"), "`sdschat store compact` takes no channel"),
         (("store", "a\tb"), "control characters"),
         (("store", "status"), "There is no profile store"),
         (("store", "compact", "--name", "ann"), "There is no profile ann"),
