@@ -60,12 +60,14 @@ def which_options(command: F) -> F:
 @click.command("log")
 @click.argument("channel", required=False)
 @click.option("--json", "is_json", is_flag=True, help="The same as --format json.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text", help="Form of the output.")
+@click.option("--format", "form", type=click.Choice(FORMATS), help="Form of the output.")
 @which_options
 @click.option("-f", "--follow", "follows", is_flag=True, help="Go on with what comes, until it is interrupted.")
 @click.option("--journal", is_flag=True, help="The journal of events instead: JSON lines, or Parquet.")
 @local_options
-def command(chosen: Chosen, wanted: WantedHistory, is_json: bool, form: str, follows: bool, journal: bool) -> None:
+def command(
+    chosen: Chosen, wanted: WantedHistory, is_json: bool, form: str | None, follows: bool, journal: bool
+) -> None:
     """Print the history of a channel, without a network.
 
     \b
@@ -82,7 +84,9 @@ def command(chosen: Chosen, wanted: WantedHistory, is_json: bool, form: str, fol
     All participants have the same order: Lamport time, then id. Direct messages stand in the order in which they came:
     with --to those of one channel, with @NICK those of all channels.
     """
-    form = "json" if is_json else form
+    if is_json and form not in (None, "json"):
+        raise CommandProblem(f"--json is --format json, and --format {form} is given too. Leave one out.", WRONG_USE)
+    form = "json" if is_json else form or "text"
     if journal:
         _refuse_what_events_have_not(form, wanted, follows)
     if follows and form == "parquet":

@@ -127,6 +127,12 @@ def test_a_search_names_senders_as_in_the_chat_and_refuses_unknown_ones(home: Pa
         assert told in done.stderr
 
 
+def test_two_forms_of_the_log_are_refused(home: Path) -> None:
+    done = run(home, "log", "lobby", "--json", "--format", "md", "--name", "ann")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--json is --format json, and --format md is given too. Leave one out." in done.stderr
+
+
 def test_log_as_markdown_and_journal(home: Path, lines: Lines) -> None:
     done = run(home, "log", "lobby", "--format", "md", "--name", "ann")
     assert done.stdout.startswith("**ann** (")
