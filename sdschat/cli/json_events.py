@@ -246,8 +246,12 @@ def read_line(line: bytes) -> InputLine:
         found = json.loads(line)
     except UnicodeDecodeError:
         raise ValueError("it is no JSON in UTF-8") from None
-    except (ValueError, RecursionError) as error:
+    except json.JSONDecodeError as error:
         raise ValueError(f"it is no JSON in UTF-8: {error}") from None
+    except RecursionError:
+        raise ValueError("it has too many levels") from None
+    except ValueError:
+        raise ValueError("it has a number of too many digits") from None
     if not isinstance(found, dict):
         raise ValueError("it is no JSON object")
     form = next((form for form in _FORMS if _fits(form, found)), None)

@@ -86,8 +86,10 @@ def command(
     sender (dialect, reason of a refusal, broken rule), like those of `sdschat decode`, and at the end a line for each
     sender. Exit code then: 0 all packets are sound, 1 some break rules, 2 something is no packet.
     """
-    if (folder is None) != lints or (length and not lints):
+    if (folder is None) != lints:
         raise CommandProblem("Say either --to DIR, to record, or --lint, with --for TIME if you like.", WRONG_USE)
+    if length and not lints:
+        raise CommandProblem("--for goes with --lint: a recording lasts until it is interrupted.", WRONG_USE)
     links = [name for name in channels if is_link(name)]
     if links and (lints or len(channels) > 1):
         raise CommandProblem("A private channel is recorded alone: one link, no other channel, no --lint.", WRONG_USE)

@@ -186,7 +186,7 @@ def parse(name: str, text: Value) -> Value:
     try:
         return setting.parse(text)
     except ValueError as error:
-        problem = str(error).removeprefix(f"{name} ")
+        problem = str(error).removeprefix(f"{name} is {text!r}, and ")
         raise SettingError(f"{name} is {str(text)!r}, and {problem}.") from None
 
 

@@ -23,6 +23,8 @@ WRONG = {
     '{"leave": false}': '"leave" must be true',
     '{"say": "x"} more': "it is no JSON in UTF-8: Extra data: line 1 column 14 (char 13)",
     "[]": "it is no JSON object",
+    "[" * 100_000: "it has too many levels",
+    "9" * 5000: "it has a number of too many digits",
 }
 
 

@@ -184,6 +184,7 @@ def test_it_ends_after_a_time_and_says_where_nobody_listens(tmp_path: Path) -> N
     assert run(tmp_path, "tap", "c", "--lint", "--broker", "mqtt://127.0.0.1:1").returncode == 3
     for wrong in (("tap", "c"), ("tap", "c", "--lint", "--to", "x"), ("tap", "c", "--to", "x", "--for", "1s")):
         assert run(tmp_path, *wrong).returncode == 2
+    assert "--for goes with --lint" in run(tmp_path, *wrong).stderr
     broker = Mosquitto(tmp_path)
     asyncio.run(broker.start())
     try:

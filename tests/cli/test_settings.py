@@ -159,7 +159,7 @@ def test_timing_demo_is_what_the_engine_calls_demo_with_timers_for_networks_that
         ("fault.loss=2", "from 0 to 1"),
         ("fault.loss=nan", "must be a number"),
         ("mqtt.qos=2", "from 0 to 1"),
-        ("mqtt.topic_prefix=a/#", "levels"),
+        ("mqtt.topic_prefix=a/#", "^mqtt.topic_prefix is 'a/#', and must be one or more levels"),
         ("bloom.layout=round", "one of auto, compact, waku"),
         ("repair.enabled=maybe", "true or false"),
         ("sds.causal_history=2.5", "whole number"),
