@@ -45,7 +45,11 @@ _LINGER = "5s"
     metavar="TIME",
     help="After the input ends, wait so long for acknowledgements. Default: 5s. If it had no line, listen so long.",
 )
-@click.option("--json-input", is_flag=True, help="Each input line is a JSON object: say, edit, delete, invite, leave.")
+@click.option(
+    "--json-input",
+    is_flag=True,
+    help="Each input line is a JSON object: say, to, edit, delete, invite, leave, show or open.",
+)
 @data_set_option
 @channel_options
 def command(chosen: Chosen, channel: str, linger: str | None, json_input: bool, dataset: str | None) -> int:
