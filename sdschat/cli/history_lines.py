@@ -14,7 +14,7 @@ from sdschat.cli.histories import AuthorTags, WantedHistory, matching, with_send
 from sdschat.cli.local_histories import LocalHistory, asked_history
 from sdschat.cli.log_formats import as_markdown, as_text, is_action, who, write_messages
 from sdschat.cli.options import Chosen
-from sdschat.cli.output import safe
+from sdschat.cli.output import on_screen, safe
 from sdschat.store.display_rows import DisplayMessage
 from sdschat.store.reader import Reader
 
@@ -36,6 +36,8 @@ def print_history(chosen: Chosen, reader: Reader, wanted: WantedHistory, form: s
         write_messages(found)
         return
     show = history.as_json if form == "json" else _Naming(chosen, reader, history).lines(form)
+    if form == "text":
+        show = _on_screen(show)
     if not follows:
         if not print_lines(map(show, found)) and form == "text":
             narrowed = wanted.search or wanted.since or wanted.until or wanted.senders is not None
@@ -50,6 +52,10 @@ def print_history(chosen: Chosen, reader: Reader, wanted: WantedHistory, form: s
                 click.echo(show(message))
         if _is_reader_gone(_PAUSE):
             raise BrokenPipeError
+
+
+def _on_screen(show: Callable[[DisplayMessage], str]) -> Callable[[DisplayMessage], str]:
+    return lambda message: on_screen(show(message))
 
 
 def _is_reader_gone(patience: int) -> bool:

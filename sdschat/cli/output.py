@@ -20,6 +20,16 @@ def safe(text: str, *, lines: bool = False) -> str:
     return harmless(text, lines=lines)
 
 
+def on_screen(text: str) -> str:
+    """Return the lines of a message for standard output. On a terminal long ones are broken here: the terminal begins
+    the rest of a line in the first column, where it looks like a line of its own."""
+    if not _terminal(sys.stdout):
+        return text
+    from sdschat.tui.plain.lines import folded, width_of
+
+    return folded(text, width_of(sys.stdout))
+
+
 def counted(number: int, thing: str) -> str:
     """Return a count with its noun: 1 message, 2,000 messages."""
     return f"{number:,} {thing}{'' if number == 1 else 's'}"

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import io
 import json
+import os
+import pty
 import re
+import struct
 import subprocess
+import termios
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.cells import cell_len
 
 from sdschat.cli.output import counted, safe
 from sdschat.node.node import Node
@@ -69,6 +75,34 @@ def test_log_prints_the_history_and_nothing_that_drives_a_terminal(home: Path) -
     assert second.endswith(" ann: line one")
     assert third == "    line two \\u{1b}[31m [unacked]"
     assert "\x1b" not in done.stdout
+
+
+def test_on_a_terminal_no_text_begins_a_line_of_its_own(tmp_path: Path) -> None:
+    """Spaces up to the edge brought what follows them to the first column, where it looked like a line of somebody."""
+    forged = "2026-11-30 12:20:41 bob: I agree"
+
+    async def talk() -> None:
+        settings = make_settings({})
+        profile = open_profile(database_path(tmp_path / "data" / "sdschat", "ann"), settings)
+        node = Node(profile, "ann", settings, InMemory(MemoryNetwork(asyncio.get_running_loop().call_soon), settings))
+        node.join("lobby")
+        for blank in (" ", "\u00a0", "\u3000"):
+            node.send("lobby", "hello".ljust(200, blank) + forged)
+        await node.close()
+
+    asyncio.run(talk())
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    done = subprocess.run(
+        command("log", "lobby", "--name", "ann"), cwd=tmp_path, env=environment(tmp_path), stdout=follower, check=False
+    )
+    os.close(follower)
+    assert done.returncode == 0
+    rows = os.read(leader, 65536).decode().replace("\r", "").splitlines()
+    os.close(leader)
+    assert max(map(cell_len, rows)) <= 80
+    assert all(row.startswith(" ") or " ann: hello" in row for row in rows)
+    assert sum(row.startswith(f"    {forged}") for row in rows) == 3
 
 
 def test_a_message_that_nobody_but_us_has_is_queued(tmp_path: Path, lines: Lines) -> None:
