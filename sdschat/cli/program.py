@@ -81,6 +81,7 @@ _OFFERS: Final[Mapping[str, tuple[str, str]]] = {
     "2": ("watch a demonstration", "demo"),
     "3": ("read the manual", "help chat"),
 }
+_PLAIN_WORDS: Final = {"a valid integer range": "a whole number", "a valid float range": "a number"}  # for Click's
 _OF_CREATE: Final = ("--members", "--private")
 EXAMPLES: Final = """\b
 Examples:
@@ -160,6 +161,8 @@ def run(arguments: Sequence[str]) -> int:
     except click.UsageError as error:
         command = error.ctx.command_path if error.ctx is not None else _command_path(arguments)
         text = " ".join(error.format_message().split())
+        for words, plain in _PLAIN_WORDS.items():
+            text = text.replace(words, plain)
         if isinstance(error, click.NoSuchOption) and error.option_name in _OF_CREATE and command.endswith(" join"):
             text = f"A channel is made with {error.option_name} first: sdschat create NAME {error.option_name}."
         quotes = " A text of several words stands in quotes." if "extra argument" in text and "send" in command else ""

@@ -149,6 +149,16 @@ def test_wrong_use_inside_a_command_is_wrong_use(capsys: pytest.CaptureFixture[s
     assert UsageError("x").exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("arguments", "kind"), [(("log", "c", "--last", "x"), "whole number"), (("share", "c", "--minutes", "x"), "number")]
+)
+def test_what_is_no_number_is_told_in_plain_words(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], kind: str
+) -> None:
+    assert program.run(list(arguments)) == 2
+    assert f"'x' is not a {kind}." in capsys.readouterr().err
+
+
 def test_choices_that_were_not_made_are_named_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert program.run(["completions"]) == 2
     assert "bash, zsh, fish. See `sdschat completions --help`.\n" in (said := capsys.readouterr().err)
