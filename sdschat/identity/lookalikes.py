@@ -39,10 +39,20 @@ _LOOK_ALIKES: Final = {
     "y": "ɣʏΥγУуҮүყᎩᎽᶌỿⲨꓬꭚ𐊲𑢤𑣜𖽃",
     "z": "ΖᏃᴢꓜꮓ𐋵𑢩𑣄𑣥",
 }
-_DRAWN_LIKE: Final = {ord(other): latin for latin, others in _LOOK_ALIKES.items() for other in others}
+_ENCLOSED: Final = (
+    0x1F150,
+    0x1F170,
+    0x1F1E6,
+)  # an A in a circle and in a square, and that of flags; all letters follow
+_DRAWN_LIKE: Final = {ord(other): latin for latin, others in _LOOK_ALIKES.items() for other in others} | {
+    first + at: chr(ord("a") + at) for first in _ENCLOSED for at in range(26)
+}
 # Categories that are not drawn: control, format (zero width, direction), unassigned, and marks on a letter.
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cn", "Mn", "Me"})
 _BLANK: Final = frozenset("\u115f\u1160\u2800\uffa0\ufffc\U0001d159")  # of other categories, and drawn as nothing
+# Categories of what may stand around a name: punctuation, and signs like a letter's mark; and signs of states.
+_AROUND: Final = frozenset({"Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sk", "Sm", "Lm"})
+_STATES: Final = frozenset("●◐◌○▫✓✔")
 _GREEK: Final = re.compile("[\u0370-\u03ff\u1f00-\u1fff]+")
 
 
@@ -50,7 +60,8 @@ _GREEK: Final = re.compile("[\u0370-\u03ff\u1f00-\u1fff]+")
 def skeleton(nick: str) -> str:
     """Return a form that is equal for nicks that look alike. Only for comparison: never show it.
 
-    Accents, spaces and case are ignored, so it may report too many look-alikes: "José" and "jose" are alike.
+    Accents, spaces and case are ignored, and signs at both ends, so it may report too many look-alikes: "José" and
+    "jose" are alike, and "ann" and "ann_".
     """
     letters = unicodedata.normalize("NFD", nick)
     if letters.isupper() or not _GREEK.fullmatch("".join(filter(str.isalpha, letters))):
@@ -58,7 +69,14 @@ def skeleton(nick: str) -> str:
         letters = unicodedata.normalize("NFKD", letters).translate(_DRAWN_LIKE)
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", letters).casefold())
     seen = "".join(each for each in folded if unicodedata.category(each) not in _UNSEEN and each not in _BLANK)
-    return "".join(seen.translate(_DRAWN_LIKE).split()).replace("rn", "m").replace("vv", "w")
+    drawn = "".join(seen.translate(_DRAWN_LIKE).split()).replace("rn", "m").replace("vv", "w")
+    return _bare(drawn) or drawn
+
+
+def _bare(name: str) -> str:
+    """Return the name without the signs at both ends."""
+    inside = [at for at, each in enumerate(name) if unicodedata.category(each) not in _AROUND and each not in _STATES]
+    return name[inside[0] : inside[-1] + 1] if inside else ""
 
 
 class PresentNicks:

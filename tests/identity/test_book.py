@@ -322,6 +322,15 @@ def test_nicks_that_look_alike_have_one_skeleton(one: str, other: str) -> None:
     assert skeleton(one) == skeleton(other)
 
 
+def test_what_may_stand_around_a_name_makes_no_other_name() -> None:
+    for nick in ("ann\u02d0", "ann\u00b7", "ann:", "\u25cfann", "ann>", "<ann>", "* ann", "\u2014ann", "ann\u2713"):
+        assert skeleton(nick) == skeleton("ann"), nick
+    for first in (0x1F150, 0x1F170, 0x1F1E6):  # letters in circles and squares, and those of flags
+        assert skeleton("".join(chr(first + ord(letter) - ord("a")) for letter in "ann")) == skeleton("ann")
+    others = ("ann-2", "a-nn", "ann\U0001f98a", "\U0001f98a", "\U0001f43b", "-", "*", "ann")
+    assert len({skeleton(nick) for nick in others}) == len(others)
+
+
 def test_different_nicks_have_different_skeletons() -> None:
     nicks = ["alice", "bob", "carol", "dave", "eve", "frank", "иван", "Ольга", "明", "عمر", "zoe", "zack"]
     nicks += ["Νίκος", "Ηλίας", "Νίνα", "wanja", "vanja"]
