@@ -45,7 +45,10 @@ ALL: Final = "#"
 _LIMIT: Final = "store.max_size"
 _JOURNAL_KEEP: Final = 24 * 3600 * 1000  # ms; a Store's journal of a month would be larger than its archive
 _SILENT: Final = 45_000  # milliseconds without a save; a Store saves its counts every 10 s
-_FULL: Final = f"{MOST} channels are archived; others are passed over. Start another Store that names them."
+_FULL: Final = (
+    f"{MOST} channels are archived, and something is heard in all of them; others are passed over. Start another Store "
+    "that names them."
+)
 
 
 @click.command("store")
@@ -189,9 +192,10 @@ class _Run:
             say("warning: anybody on the network can read the metrics, and with them the names of your channels")
 
     async def _discover(self) -> Discovery:
-        """Join the channels archived before, and every further channel that appears."""
-        for one in archived(self.node.profile.store):
-            if one.channel not in self.node.sessions:
+        """Join the channels archived before, at most as many as there is room for, and every further one that
+        appears."""
+        for one in sorted(archived(self.node.profile.store), key=lambda one: one.newest, reverse=True):
+            if one.channel not in self.node.sessions and len(self.node.sessions) < MOST:
                 self.node.join(one.channel)
                 self._say(one.channel)
         discovery = Discovery(self.node, self.node.network, self._say, lambda: say(_FULL))

@@ -137,6 +137,29 @@ def test_made_up_channels_are_not_joined_and_real_ones_up_to_a_bound(tmp_path: P
     asyncio.run(story())
 
 
+def test_the_channel_that_was_silent_for_longest_gives_its_place_to_one_where_somebody_is(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            server, _ = w.start_store("keeper", "lobby")
+            network = InMemory(w.network, server.node.settings)
+            discovery = Discovery(server.node, network, lambda name: None, lambda: None, most=2, silent=0)
+            discovery.start()
+            bob = w.start("bob", "lobby")
+            bob.node.send("lobby", "hello")
+            await server.until_texts("hello")
+            assert set(server.node.sessions) == {"elsewhere", "lobby"}
+            bob.node.join("late")
+            while "elsewhere" in server.node.sessions:
+                await asyncio.sleep(0.001)
+            bob.node.send("late", "here too")
+            await server.until_texts("hello", "here too")
+            assert set(server.node.sessions) == {"lobby", "late"}
+            assert discovery.passed_over == 0
+            await discovery.close()
+
+    asyncio.run(story())
+
+
 def test_what_was_counted_is_told_to_other_processes(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:

@@ -47,3 +47,7 @@ class LastHeard:
         peer = self._channel.state.peers.known.get(sender_id)
         before = 0 if peer is None else min(now.to_wall(peer.heard_at), peer.last_lamport)
         return max(before, self._noted.get(sender_id, 0))
+
+    def latest(self, without: str) -> int:
+        """Return when anybody but this one last said something that came here in this run; 0: never."""
+        return max((said for sender_id, said in self._noted.items() if sender_id != without), default=0)
