@@ -262,6 +262,27 @@ def test_a_recording_that_breaks_off_is_shown_as_far_as_it_goes(tmp_path: Path) 
     asyncio.run(story())
 
 
+def test_a_recording_that_lacks_the_state_of_a_channel_is_played(tmp_path: Path) -> None:
+    async def story() -> None:
+        path = tmp_path / "run.jsonl"
+        async with world(tmp_path) as w:
+            ann = recorded(w, path)
+            ann.node.send("lobby", "one")
+            await ann.until_texts("one")
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        for line in lines[1:]:
+            line["w"] = [write for write in line.get("w", []) if write["v"][0] != {"e": "Table", "v": "channel"}]
+            if not line["w"]:
+                del line["w"]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        node = await replayed(read_recording(path), tmp_path / "replay")
+        assert node.sessions["lobby"].channel.state.participant_id == ann.node.sender_id
+        assert node.unknown == 1
+        await node.close()
+
+    asyncio.run(story())
+
+
 ODD = ("-5", "0", str(2**63 - 1), str(2**63), "1e999", "null", '"text"', "[]", "[" * 5000, '{"b":"AA=="}')
 
 

@@ -22,6 +22,7 @@ from sdschat.node.recording.reader import RecordedLine, Recording
 from sdschat.sds.channel import Channel
 from sdschat.sds.events import SyncReceived
 from sdschat.sds.values import Now
+from sdschat.store.errors import StoreDamaged
 from sdschat.transport import base
 from sdschat.transport.base import Topics
 from sdschat.transport.memory import MemoryNetwork, MemoryTransport
@@ -122,7 +123,10 @@ class ReplaySession(ChannelSession):
     def channel(self) -> Channel:
         if self._stale:
             self._stale = False
-            self._engine = self._of.engine_of(self.name)
+            try:
+                self._engine = self._of.engine_of(self.name)
+            except StoreDamaged:  # a damaged line was left out that others build on
+                self._of.unknown += 1
         self._engine.state.online = self._online
         return self._engine
 
