@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.node.channel.last_heard import LastHeard
 from sdschat.node.events import CatchingUp, MessageDelivered, PresenceChanged, SavingFailed, SavingResumed
 from sdschat.node.retention import ServedChannel
 from sdschat.node.store_server.discovery import Discovery
 from sdschat.node.store_server.metrics import COUNTS, Counts, MetricsServer, prometheus
 from sdschat.node.store_server.server import StoreNode
 from sdschat.node.sync.extension import sync_extension
-from sdschat.sds.values import Append
+from sdschat.sds.values import Append, Message
 from sdschat.store.archive import LogArchive, archived
 from sdschat.store.errors import DiskFull
 from sdschat.store.reader import Reader
@@ -155,6 +156,37 @@ def test_the_channel_that_was_silent_for_longest_gives_its_place_to_one_where_so
             await server.until_texts("hello", "here too")
             assert set(server.node.sessions) == {"lobby", "late"}
             assert discovery.passed_over == 0
+            await discovery.close()
+
+    asyncio.run(story())
+
+
+def test_packets_of_channels_without_a_place_cost_no_look_at_all_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+
+    def latest(_: LastHeard, without: str) -> int:
+        looked.append(without)
+        return 0
+
+    monkeypatch.setattr(LastHeard, "latest", latest)
+
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            server, _ = w.start_store("keeper", "lobby")
+            network = InMemory(w.network, server.node.settings)
+            discovery = Discovery(server.node, network, lambda name: None, lambda: None, most=2)
+            discovery.start()
+            assert await discovery.first_connection(1) is None
+            codec, stranger = SdsCodec(), w.network.transport()
+            stranger.start()
+            for number in range(50):
+                packet = codec.encode(Message("a", "b", f"room{number}", 1, content=b"x"))
+                stranger.publish(f"sds/1/room{number}/msg", packet)
+            while discovery.passed_over < 50:
+                await asyncio.sleep(0.001)
+            assert len(looked) <= 2 * len(server.node.sessions)
             await discovery.close()
 
     asyncio.run(story())

@@ -40,6 +40,7 @@ class Discovery:
         self._silence = silent
         self.passed_over = 0  # packets of channels that there was no room for
         self._heard_at: dict[str, int] = {}  # when somebody was there, or we joined, by channel
+        self._none_silent_before = 0  # before this moment no channel can have been silent for long
         self._making_room: asyncio.Task[None] | None = None
         self._connected = False
         self._failures = 0
@@ -114,15 +115,19 @@ class Discovery:
             self._full()
 
     def _silent(self) -> str | None:
-        """Return the channel in which others were silent for longest, if that is long."""
+        """Return the channel in which others were silent for longest, if that is long. Packets of channels without a
+        place may be many, so all channels are looked at only once one may have been silent for so long."""
         sessions, now = self._node.sessions, self._node.clock.now().wall
+        if now < self._none_silent_before:
+            return None
 
         def heard_at(name: str) -> int:
             said = sessions[name].reception.last_heard.latest(self._node.sender_id)
             return max(said, self._heard_at.get(name, 0))
 
         name = min(sessions, key=heard_at)
-        return name if now - heard_at(name) >= self._silence else None
+        self._none_silent_before = heard_at(name) + self._silence
+        return name if now >= self._none_silent_before else None
 
     def _is_real(self, channel: str, what: str, frm: str, payload: bytes) -> bool:
         """Return True for a readable packet of that channel, or a participant who proves to be there."""
