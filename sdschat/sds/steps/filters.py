@@ -37,17 +37,20 @@ def filter_bytes(s: ChannelState) -> bytes:
     if s.filter_stale:
         remake_filter(s)
     packed = s.filter.to_bytes()
-    follows = s.filter.filter_format == "waku" and s.config.bloom_layout == "auto"
-    return waku.as_follower(packed) if follows else packed
+    return waku.as_follower(packed) if _follows(s) else packed
+
+
+def _follows(s: ChannelState) -> bool:
+    """True if we speak the waku format only because somebody else does."""
+    return s.filter.filter_format == "waku" and s.config.bloom_layout == "auto"
 
 
 def sync_filter_bytes(s: ChannelState) -> bytes:
     """Return the bytes for `bloom_filter` of a sync message. One of the waku format is 18 kB long and says nothing of
     the time that it covers. So while we only remember such a peer, few are: all others read a compact one, and go on
     comparing ranges by it."""
-    follows = s.filter.filter_format == "waku" and s.config.bloom_layout == "auto"
     lately = s.now.mono - s.waku_heard_at <= HEARD_LATELY * s.config.sync_interval
-    if not follows or lately or s.sync.count % IN_TURN == 0:
+    if not _follows(s) or lately or s.sync.count % IN_TURN == 0:
         return filter_bytes(s)
     beside = OwnFilter("compact", s.config.bloom_capacity, s.config.bloom_error_rate, s.horizon)
     floor, newest = _newest(s, beside.capacity)
