@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, TextIO, TypeVar
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.cli.errors import WRONG_USE, CommandProblem, say
 from sdschat.identity.sanitize import harmless
 
 
@@ -28,6 +28,12 @@ def on_screen(text: str) -> str:
     from sdschat.tui.plain.lines import folded, width_of
 
     return folded(text, width_of(sys.stdout))
+
+
+def tell_left_out(path: Path, lines: int) -> None:
+    """Say how many lines of a recording are damaged, if some are."""
+    if lines:
+        say(f"warning: left out of {path}, as damaged: {counted(lines, 'line')}")
 
 
 def counted(number: int, thing: str) -> str:

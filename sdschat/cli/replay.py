@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem, say
-from sdschat.cli.output import counted
+from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.cli.output import tell_left_out
 from sdschat.cli.terminal import has_signs, require_screen
 
 
@@ -50,8 +50,7 @@ def command(file: Path, speed: float, paused: bool, ascii_only: bool, theme: str
     if not recording.channels:
         raise CommandProblem(f"{file} is a recording in which nothing happened.", WRONG_USE)
     require_screen("replay needs a terminal.")
-    if recording.skipped:
-        say(f"warning: left out of {file}, as damaged: {counted(recording.skipped, 'line')}")
+    tell_left_out(file, recording.skipped)
     ascii_only = ascii_only or not has_signs()
     no_color = bool(os.environ.pop("NO_COLOR", ""))
     from sdschat.tui.replay.app import run_replay

@@ -12,7 +12,7 @@ import click
 from sdschat.cli.errors import WRONG_USE, CommandProblem, channel_name, say
 from sdschat.cli.histories import open_reader, own_id, require_channel
 from sdschat.cli.options import Chosen, local_options
-from sdschat.cli.output import counted, writable
+from sdschat.cli.output import tell_left_out, writable
 from sdschat.node.private.record import load_record
 from sdschat.node.sharing.events import SharedEvents, folder_for_pages, from_database, page, page_name
 from sdschat.node.sharing.from_recording import SharedRecording
@@ -103,8 +103,7 @@ def _of_recording(path: Path, channel: str, has_texts: bool) -> tuple[SharedEven
         if channel not in recording.channels:
             there = ", ".join(recording.channels) or "nothing"
             raise CommandProblem(f"The recording has no channel {channel}. It has {there}.", WRONG_USE)
-        if recording.skipped:
-            say(f"warning: left out of {path}, as damaged: {counted(recording.skipped, 'line')}")
+        tell_left_out(path, recording.skipped)
         read = SharedRecording(recording, channel, has_texts=has_texts)
     except OSError as error:
         raise CommandProblem(f"{path} cannot be read: {error.strerror}.", WRONG_USE) from error
