@@ -36,8 +36,6 @@ def print_history(chosen: Chosen, reader: Reader, wanted: WantedHistory, form: s
         write_messages(found)
         return
     show = history.as_json if form == "json" else _Naming(chosen, reader, history).lines(form)
-    if form == "text":
-        show = _on_screen(show)
     if not follows:
         if not print_lines(map(show, found)) and form == "text":
             narrowed = wanted.search or wanted.since or wanted.until or wanted.senders is not None
@@ -52,10 +50,6 @@ def print_history(chosen: Chosen, reader: Reader, wanted: WantedHistory, form: s
                 click.echo(show(message))
         if _is_reader_gone(_PAUSE):
             raise BrokenPipeError
-
-
-def _on_screen(show: Callable[[DisplayMessage], str]) -> Callable[[DisplayMessage], str]:
-    return lambda message: on_screen(show(message))
 
 
 def _is_reader_gone(patience: int) -> bool:
@@ -87,7 +81,8 @@ class _Naming:
     def lines(self, form: str) -> Callable[[DisplayMessage], str]:
         """Return the function that makes the lines of a message, as "text" or "md"."""
         show = {"text": as_text, "md": as_markdown}[form]
-        return lambda message: show(message, self._name(message), self._answered(message.reply_to))
+        fit: Callable[[str], str] = on_screen if form == "text" else str
+        return lambda message: fit(show(message, self._name(message), self._answered(message.reply_to)))
 
     def _name(self, message: DisplayMessage) -> str:
         """Return the name of the author where more than the nick is needed, else an empty text."""
