@@ -79,7 +79,7 @@ class PacketReception:
             elif borrowed and message.kind is MessageKind.CONTENT:
                 self._take_borrowed(message, packet, source, now)
             else:
-                unproven = self.is_unproven(message, proven=heard.proof is not None)
+                unproven = self.is_unproven(message, heard)
                 self._channel.receive_message(now, message, packet, source, unproven=unproven)
                 self._gate.copies.compare(self._channel.state, message)
                 if unproven:
@@ -88,10 +88,10 @@ class PacketReception:
                     self._gate.copies.review(self._channel, message, now)
         return True
 
-    def is_unproven(self, message: Message, *, proven: bool = False) -> bool:
-        """True if what a message says its sender has is no proof of it. `proven`: it is a signed sync message."""
+    def is_unproven(self, message: Message, heard: HeardPacket | None = None) -> bool:
+        """True if what a message says its sender has is no proof of it. `heard`: the packet in which it came."""
         outsider = self._private is not None and self._private.is_outsider(message.sender_id)
-        return outsider or (not proven and self._proofs.unproven(HeardPacket(message, None)))
+        return outsider or self._proofs.unproven(heard or HeardPacket(message, None))
 
     def _take_borrowed(self, message: Message, packet: bytes, source: str, now: Now) -> None:
         """Take it as history: what it says of its sender is not looked at, and what it waits for is not charged to
