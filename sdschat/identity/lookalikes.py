@@ -39,11 +39,8 @@ _LOOK_ALIKES: Final = {
     "y": "ɣʏΥγУуҮүყᎩᎽᶌỿⲨꓬꭚ𐊲𑢤𑣜𖽃",
     "z": "ΖᏃᴢꓜꮓ𐋵𑢩𑣄𑣥",
 }
-_ENCLOSED: Final = (
-    0x1F150,
-    0x1F170,
-    0x1F1E6,
-)  # an A in a circle and in a square, and that of flags; all letters follow
+# An A in a circle and in a square, and that of flags; all letters follow.
+_ENCLOSED: Final = (0x1F150, 0x1F170, 0x1F1E6)
 _DRAWN_LIKE: Final = {ord(other): latin for latin, others in _LOOK_ALIKES.items() for other in others} | {
     first + at: chr(ord("a") + at) for first in _ENCLOSED for at in range(26)
 }
