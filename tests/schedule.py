@@ -7,6 +7,8 @@ longest begins first, or one process would still work on it when the others have
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
@@ -23,6 +25,10 @@ FIRST = (
 )
 
 
+def _file_of(nodeid: str) -> str:
+    return nodeid.partition("::")[0]
+
+
 class Schedule(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     """Hands out tests by folder, by file or one by one, in the order in which they were collected."""
 
@@ -31,7 +37,7 @@ class Schedule(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
         config.option.loadscopereorder = False
 
     def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
+        file = _file_of(nodeid)
         if file in APART:
             return nodeid
         return next((folder for folder in TOGETHER if file.startswith(folder)), file)
@@ -39,13 +45,10 @@ class Schedule(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
 
 def longest_first(items: list[pytest.Item]) -> None:
     """Put the tests that take longest at the beginning. Of the others, files with many tests come first."""
-    sizes: dict[str, int] = {}
-    for item in items:
-        file = item.nodeid.partition("::")[0]
-        sizes[file] = sizes.get(file, 0) + 1
+    sizes = Counter(_file_of(item.nodeid) for item in items)
 
     def place(item: pytest.Item) -> tuple[int, int]:
-        file = item.nodeid.partition("::")[0]
+        file = _file_of(item.nodeid)
         named = next((at for at, start in enumerate(FIRST) if file.startswith(start)), len(FIRST))
         return named, -sizes[file]
 
