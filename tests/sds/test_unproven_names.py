@@ -49,14 +49,21 @@ def test_one_signed_packet_that_names_it_is_enough(restarted: bool) -> None:
 DATED_AHEAD = START + QUIET.max_skew + 60_000
 
 
-@pytest.mark.parametrize("restarted", [False, True])
-def test_what_an_unsigned_message_dated_ahead_names_is_never_called_lost_whoever_spoke_last(restarted: bool) -> None:
+def after_a_message_dated_ahead(*, unproven: bool, restarted: bool) -> Group:
+    """Return the group long after the date of a message that names what is nowhere. The packet that was heard last
+    before it was due is signed where the message is not, and the other way round."""
     group = Group("a")
-    hear(group, forge("b", "m", DATED_AHEAD, "nowhere"), unproven=True)
-    hear(group, forge("c", "sync", START + 1, content=None), unproven=False)
+    hear(group, forge("b", "m", DATED_AHEAD, "nowhere"), unproven=unproven)
+    hear(group, forge("c", "sync", START + 1, content=None), unproven=not unproven)
     if restarted:
         group["a"].open(group.now)
     group.tick(60_000 + QUIET.lost_after + 1000)
+    return group
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_what_an_unsigned_message_dated_ahead_names_is_never_called_lost_whoever_spoke_last(restarted: bool) -> None:
+    group = after_a_message_dated_ahead(unproven=True, restarted=restarted)
     assert group["a"].log == ["m"]
     assert not group["a"].of(DependenciesLost)
     assert group["a"].channel.state.gaps["nowhere"].reason == "unproven"
@@ -64,12 +71,7 @@ def test_what_an_unsigned_message_dated_ahead_names_is_never_called_lost_whoever
 
 @pytest.mark.parametrize("restarted", [False, True])
 def test_what_a_signed_message_dated_ahead_names_is_called_lost_whoever_spoke_last(restarted: bool) -> None:
-    group = Group("a")
-    hear(group, forge("b", "m", DATED_AHEAD, "nowhere"), unproven=False)
-    hear(group, forge("c", "sync", START + 1, content=None), unproven=True)
-    if restarted:
-        group["a"].open(group.now)
-    group.tick(60_000 + QUIET.lost_after + 1000)
+    group = after_a_message_dated_ahead(unproven=False, restarted=restarted)
     assert group["a"].of(DependenciesLost) == [DependenciesLost(("nowhere",))]
 
 
