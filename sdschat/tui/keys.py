@@ -95,7 +95,7 @@ class KeyedHost(ScreenHost):
 
     def keep_refused(self, text: str) -> None:
         """Leave a refused text in the input for the user to correct, and the reason above it until it changes."""
-        self.composer.put(text, refused=True)
+        self.composer.begin(text, refused=True)
         self.refused = text
         if self._reading is not None:
             self._reading.cancel()
@@ -240,7 +240,7 @@ class KeyedHost(ScreenHost):
             self.composer.put("")  # a command that was not begun
         elif self.panes.bare:
             self.show_bare("off")
-        elif self.refused:
+        elif self.refused and self.composer.has_focus:
             self.composer.put("")
         elif self.lens.is_open:
             self.lens.close()

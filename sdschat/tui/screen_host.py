@@ -352,7 +352,7 @@ class ScreenHost(Window, App[int]):
         if name == self.workspace.beside:
             self.workspace.beside = self.workspace.shown
         self.log_view.show(model := self.workspace.show(name))
-        self.composer.put(self.user_state.draft(name))
+        self.composer.begin(self.user_state.draft(name))
         self.input_handler.reply_to = ""
         self.panes.hint("")
         self.draw_prompt()

@@ -135,6 +135,32 @@ async def test_up_and_down_recall_what_was_written(s: Stage) -> None:
 
 
 @staged()
+async def test_what_was_typed_over_a_recalled_text_is_kept_by_up_and_down(s: Stage) -> None:
+    """A long text that was begun behind an Up was gone at the next Up, for good."""
+    await s.enter("first")
+    await s.enter("second")
+    await s.press("up")
+    s.app.composer.insert(", but another one")
+    await s.press("up", "down")
+    assert s.app.composer.text == "second, but another one"
+
+
+@staged()
+async def test_ctrl_z_takes_back_what_took_the_place_of_a_draft(s: Stage) -> None:
+    """After Up, a completion or a command of the palette there was nothing to take back."""
+    await s.enter("sent")
+    await s.type("unfinished")
+    await s.press("up", "ctrl+z")
+    assert s.app.composer.text == "unfinished"
+    s.app.action_start("/msg ")
+    assert s.app.composer.text == "/msg "
+    await s.press("ctrl+z")
+    assert s.app.composer.text == "unfinished"
+    await s.press("ctrl+u", *"/them", "tab", "ctrl+z")
+    assert s.app.composer.text == "/them"
+
+
+@staged()
 async def test_up_moves_within_several_lines_first(s: Stage) -> None:
     await s.enter("earlier")
     await s.type("one\ntwo")
@@ -162,9 +188,11 @@ async def test_ctrl_r_searches_what_was_written(s: Stage) -> None:
 @staged()
 async def test_escape_ends_the_search(s: Stage) -> None:
     await s.enter("release one")
-    await s.press("ctrl+r", "x", "backspace", "l", "escape")
-    assert s.app.composer.text == ""
-    assert s.hint() == ""
+    await s.type("unfinished")
+    await s.press("ctrl+r", "x", "backspace", "l")
+    assert s.app.composer.text == "release one"
+    await s.press("escape")
+    assert (s.app.composer.text, s.hint()) == ("unfinished", "")
 
 
 @staged(peers=("bob", "bert"))
@@ -273,6 +301,19 @@ async def test_the_reason_of_a_refused_text_stays_until_it_changes_and_escape_em
     assert "There is no command /serch" in s.hint()
     await s.press("escape")
     assert (s.app.composer.text, s.hint()) == ("", "")
+
+
+@staged()
+async def test_escape_in_the_log_leaves_a_refused_text_and_ctrl_z_brings_back_what_escape_emptied(s: Stage) -> None:
+    """Esc emptied the input, with two thousand lines in it, while the frame called it *Esc back*."""
+    await s.enter("/serch a long line")
+    await s.press("f6", "escape")
+    assert s.app.composer.text == "/serch a long line"
+    assert s.app.composer.has_focus
+    await s.press("escape")
+    assert s.app.composer.text == ""
+    await s.press("ctrl+z")
+    assert s.app.composer.text == "/serch a long line"
 
 
 @staged(peers=("bob",))

@@ -16,12 +16,12 @@ _EMOJI_NAME: Final = re.compile(r"(?<!\S):([a-z0-9][a-z0-9_-]+|[+-]1?):?$", re.I
 
 
 class InputHistory:
-    """Texts that were sent, newest last. Going back keeps the unsent text, and going forward returns to it."""
+    """Texts that were sent, newest last. Going back and forth keeps the unsent text, and what was changed in others."""
 
     def __init__(self, texts: list[str] | None = None) -> None:
         self.texts: list[str] = list(texts or [])[-KEPT:]
-        self._at = len(self.texts)
-        self._unsent = ""
+        self._back = 0  # how many texts one has gone back; 0: at the unsent one
+        self._written: dict[int, str] = {}  # what stood in the input there
         self._found = len(self.texts)
         self._unsaved: set[str] = set()
 
@@ -32,32 +32,30 @@ class InputHistory:
             del self.texts[:-KEPT]
         if not saved:
             self._unsaved = {*self._unsaved, text}.intersection(self.texts)
-        self._at = self._found = len(self.texts)
-        self._unsent = ""
+        self._back, self._found = 0, len(self.texts)
+        self._written = {}
 
     def forget(self, text: str) -> None:
         """Forget a text that is gone from the log, and commands that end with it."""
         self.texts = [one for one in self.texts if not _says(clean(one, lines=True), text)]
         self._unsaved.intersection_update(self.texts)
-        self._at = self._found = len(self.texts)
+        self._back, self._found = 0, len(self.texts)
+        self._written = {back: unsent for back, unsent in self._written.items() if not back}
 
     def to_save(self) -> list[str]:
         """Return the texts that later runs may recall."""
         return [text for text in self.texts if text not in self._unsaved]
 
     def older(self, current: str) -> str | None:
-        if not self._at:
-            return None
-        if self._at == len(self.texts):
-            self._unsent = current
-        self._at -= 1
-        return self.texts[self._at]
+        return self._go(1, current) if self._back < len(self.texts) else None
 
     def newer(self, current: str) -> str | None:
-        if self._at >= len(self.texts):
-            return None
-        self._at += 1
-        return self._unsent if self._at == len(self.texts) else self.texts[self._at]
+        return self._go(-1, current) if self._back else None
+
+    def _go(self, steps: int, current: str) -> str:
+        self._written[self._back] = current
+        self._back += steps
+        return self._written.get(self._back, self.texts[-self._back])
 
     def search(self, words: str, further: bool = False) -> str | None:
         """Return the newest text that contains these words; with `further`, the next older one than the last hit."""

@@ -61,6 +61,7 @@ class Composer(TextArea):
         self._completion: Completion | None = None
         self._chord = False  # Ctrl+X came last, with nothing marked to be cut: Ctrl+E opens the editor
         self._searching: str | None = None  # what is searched for in the history
+        self._unsearched = ""  # the text before the search
         self._refused = ""  # the text that was put back to be corrected
 
     async def _on_key(self, event: events.Key) -> None:
@@ -130,7 +131,7 @@ class Composer(TextArea):
         """Empty the input, then post its text: the next key may come before the message is handled."""
         text = self.text
         if text.strip():
-            self.put("")
+            self.begin("")
             self.post_message(self.Submitted(text))
 
     def scroll_cursor_visible(self, center: bool = False, animate: bool = False) -> Offset:
@@ -153,12 +154,22 @@ class Composer(TextArea):
         """Take no more than half of the lines of the screen: the log is seen, too."""
         self.styles.max_height = max(1, min(_SEEN, lines // 2))
 
-    def put(self, text: str, *, refused: bool = False) -> None:
-        """Replace the text, and put the cursor at its end. `refused`: a / behind this command begins another one."""
+    def begin(self, text: str, *, refused: bool = False) -> None:
+        """Show another text, of which nothing is taken back. `refused`: a / behind this command begins another one."""
         self._completion = None
         self._refused = text if refused else ""
         self.load_text(text)
         self.move_cursor(self.document.end)
+
+    def put(self, text: str) -> None:
+        """Replace the text, and put the cursor at its end. Ctrl+Z takes it back."""
+        self._completion, self._refused = None, ""
+        self._replace(text)
+        self.move_cursor(self.document.end)
+
+    def _replace(self, text: str) -> None:
+        self.history.checkpoint()
+        self.replace(text, (0, 0), self.document.end, maintain_selection_offset=False)
 
     def _recall(self, text: str | None) -> None:
         if text is not None:
@@ -176,7 +187,7 @@ class Composer(TextArea):
             return
         word = found.turn()
         head, tail = self.text[: found.start], found.rest
-        self.load_text(head + word + tail)
+        self._replace(head + word + tail)
         before = (head + word).split("\n")
         self.move_cursor((len(before) - 1, len(before[-1])))
         width, height = self.app.size
@@ -189,7 +200,7 @@ class Composer(TextArea):
     # Search in the history.
 
     def _search(self) -> None:
-        self._searching = ""
+        self._searching, self._unsearched = "", self.text
         self._show_search(self.text)
 
     def _search_key(self, event: events.Key) -> bool:
@@ -206,7 +217,7 @@ class Composer(TextArea):
             self._find(self.input_history.search(self._searching))
         elif key == "escape":
             self._end_search()
-            self.put("")
+            self.put(self._unsearched)
         elif key == "enter":
             self._end_search()
         else:
