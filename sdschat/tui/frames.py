@@ -18,6 +18,7 @@ from sdschat.tui.window import Window
 _RULED: Final = (50, 12)  # columns and lines from which a line stands above the input
 _FRAMED: Final = (100, 24)  # and from which there are whole frames
 _NAME: Final = 40
+_SIDES: Final = 8  # columns of the frame around the keys
 _INPUT_KEYS: Final = ("Enter send", "Alt+Enter new line", "Tab complete", "/ commands")
 _KEYS_OF_CHOSEN: Final = ("Enter send", "F6 answer it, copy it", "F5 details", "Esc back")
 _KEYS_OF_LENS: Final = ("Esc closes the Lens", "Alt+Left Right views", "F6, Tab scroll")
@@ -90,7 +91,7 @@ class Frames:
             title = f"recording of {name}"
         entry.border_title = self._rule(title) if self.ruled else Content(title)
         named = [(each, "") for each in self._named_keys()]
-        entry.border_subtitle = self._fitted(named, screen.width - len(name) - 30)
+        entry.border_subtitle = self._fitted(named, screen.width - _SIDES)
         channels, _ = self._lists
         channels.border_title = "channels"
 

@@ -180,11 +180,13 @@ class ChatPalette(CommandPalette):
         self.set_focus(self.query_one(Input))
 
     def on_resize(self, event: events.Resize) -> None:
-        """Leave room for the frame of the list below its last row."""
+        """Leave room for the frame of the list below its last row, and list anew what was fitted to another width."""
         height = event.size.height
         self.set_class(height < _LOW, "-low")
         above = _ABOVE * (height >= _LOW) + _INPUT
         self.query_one(CommandList).styles.max_height = max(_LEAST_LIST, min(height - above, round(_SHARE * height)))
+        if self._listed:
+            self._gather_commands(self.query_one(Input).value)
 
     def _on_click(self, event: events.Click) -> None:  # type: ignore[override]
         """Close the palette for a click beside it, if there is still a place where the click was."""

@@ -147,6 +147,12 @@ async def test_the_keys_of_what_has_the_focus_are_named(s: Stage) -> None:
     assert "i details" not in s.text()
 
 
+@staged("a-channel-whose-name-is-long-" + "x" * 30, size=(120, 30))
+async def test_a_long_name_takes_no_key_off_the_frame(s: Stage) -> None:
+    """The keys stand on the lower line of the frame, the name on the upper one."""
+    await s.until_text("Enter send ⋅ Alt+Enter new line ⋅ Tab complete ⋅ / commands ─╯")
+
+
 @staged("lobby", "dev", size=(120, 30))
 async def test_the_words_on_frames_can_be_read(s: Stage) -> None:
     await s.press("f2")

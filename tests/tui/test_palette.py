@@ -44,6 +44,16 @@ async def test_it_has_no_sign_that_many_fonts_lack(s: Stage) -> None:
     assert "\N{RIGHT-POINTING MAGNIFYING GLASS}" not in s.text()
 
 
+@staged("lobby", "a-channel-with-a-name", size=(20, 8))
+async def test_it_takes_the_room_that_a_larger_screen_has(s: Stage) -> None:
+    """What was fitted to a small one was cut for as long as it was open."""
+    await s.press("ctrl+p")
+    await s.until_text("channel a-ch")
+    assert "channel a-channel-with-a-name" not in s.text()
+    await s.pilot.resize_terminal(80, 24)
+    await s.until_text("channel a-channel-with-a-name")
+
+
 @staged("lobby", "dev", theme="plain")
 async def test_without_colour_the_chosen_offer_is_seen(s: Stage) -> None:
     await s.press("ctrl+p")

@@ -68,7 +68,9 @@ def check_size(s: ChannelState, content: bytes) -> None:
     entries = s.config.causal_history + s.config.max_requests
     room = s.config.max_message_bytes - s.filter.size - ENTRY_BYTES * entries - ENVELOPE_BYTES
     if len(content) > room:
-        raise MessageTooLarge(f"the message has {len(content)} bytes; at most {max(room, 0)} fit into a packet. Send it in parts")
+        raise MessageTooLarge(
+            f"the message has {len(content)} bytes; at most {max(room, 0)} fit into a packet. Send it in parts"
+        )
 
 
 def preceding_ids(s: ChannelState) -> tuple[HistoryEntry, ...]:

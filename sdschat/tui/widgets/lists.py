@@ -20,6 +20,7 @@ from sdschat.tui.model.words import fitted, fitted_nick, nick_text, whole_parts
 from sdschat.tui.themes import LineStyle
 
 _WIDTH: Final = 18  # columns of the list of channels
+_THOUSAND: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +45,19 @@ def health_sign(state: Health, line_style: LineStyle) -> tuple[str, str]:
 
 
 def unread_mark(line: ChannelLine) -> str:
-    """Return the unread mark: +3 for three new ones, 1! for one that is to the user; at most +999."""
+    """Return the unread mark: +3 for three new ones, +1k for a thousand or more, 1! for one that is to the user."""
     if line.mentions:
-        return f"{min(line.mentions, 999)}!"
-    return f"+{min(line.unread, 999)}" if line.unread else ""
+        return f"{_few(line.mentions)}!"
+    return f"+{_few(line.unread)}" if line.unread else ""
+
+
+def _few(number: int) -> str:
+    return str(number) if number < _THOUSAND else f"{min(number // _THOUSAND, 99)}k"
 
 
 class ChannelList(Static):
-    """The list of channels, two lines each: number, name and unread mark; below them the badge."""
+    """The list of channels: number, name and unread mark, and below them the badge. Where not all have room for two
+    lines, its sign stands before the mark; where not all have room, the others are counted, with their unread mark."""
 
     DEFAULT_CSS = "ChannelList { width: 20; height: 1fr; background: $surface; padding: 0 1; }"
 
@@ -63,27 +69,55 @@ class ChannelList(Static):
         super().__init__("", id=id, markup=False)
         self.lines: list[ChannelLine] = []
         self._style: LineStyle | None = None  # that they were drawn with
+        self._first = 0  # the index of the first one that is seen
+        self._seen = 0  # how many are
+        self._each = 2  # lines of each
 
     def set_lines(self, lines: list[ChannelLine], line_style: LineStyle) -> None:
         if lines == self.lines and line_style == self._style:
             return
         self.lines, self._style = lines, line_style
+        self.on_resize()
+
+    def on_resize(self) -> None:
+        """Draw as many as there is room for."""
+        lines, room = self.lines, self.size.height
+        if self._style is None or not room:
+            return
+        self._each = 2 if 2 * len(lines) <= room else 1
+        self._seen = len(lines) if len(lines) * self._each <= room else max(1, room - 1)
+        shown = next((at for at, line in enumerate(lines) if line.shown), 0)
+        self._first = max(0, min(shown, len(lines) - 1) - self._seen + 1)
+        end = self._first + self._seen
         text = Text(no_wrap=True, overflow="crop")
-        for number, line in enumerate(lines, 1):
-            mark = unread_mark(line)
-            name = f"{number} {line.label}".removesuffix(f" {line.tag}")
-            name = fitted_nick(name, line.tag, _WIDTH - bool(mark) - len(mark), line_style.glyphs.cut)
-            text.append(name, "bold reverse" if line.shown else "bold" if mark else "")
-            text.append(f" {mark}\n" if mark else "\n", line_style.style("mention" if line.mentions else "new"))
-            badge = fitted(whole_parts(line.badge, 16), 16, line_style.glyphs.cut)
-            sign, style = (" ", "time") if line.health is Health.GOOD else health_sign(line.health, line_style)
-            text.append(f"{sign} ", line_style.style(style)).append(f"{badge}\n", line_style.style(style))
+        for number, line in enumerate(lines[self._first : end], self._first + 1):
+            self._add(text, number, line, self._style)
+        rest = [*lines[: self._first], *lines[end:]]
+        if rest:
+            unread, mentions = sum(line.unread for line in rest), sum(line.mentions for line in rest)
+            self._add(text, 0, ChannelLine("", f"and {len(rest)} more", "", unread, mentions, shown=False), self._style)
         self.update(text, layout=False)
 
+    def _add(self, text: Text, number: int, line: ChannelLine, line_style: LineStyle) -> None:
+        """Add the lines of a channel; with no number, those that have no room, without a badge."""
+        mark, (sign, style) = unread_mark(line), health_sign(line.health, line_style)
+        good, before = line.health is Health.GOOD, f"{number} " if number else ""
+        name = f"{before}{line.label}".removesuffix(f" {line.tag}")
+        alert = "" if good or self._each > 1 else f" {sign}"
+        room = _WIDTH - len(alert) - bool(mark) - len(mark)
+        drawn = "bold reverse" if line.shown else "bold" if mark else ""
+        text.append(fitted_nick(name, line.tag, room, line_style.glyphs.cut), drawn if number else "dim")
+        text.append(alert, line_style.style(style))
+        text.append(f" {mark}\n" if mark else "\n", line_style.style("mention" if line.mentions else "new"))
+        if number and self._each > 1:
+            badge = fitted(whole_parts(line.badge, 16), 16, line_style.glyphs.cut)
+            sign, style = (" ", "time") if good else (sign, style)
+            text.append(f"{sign} ", line_style.style(style)).append(f"{badge}\n", line_style.style(style))
+
     def on_click(self, event: events.Click) -> None:
-        number = event.get_content_offset_capture(self).y // 2
-        if number < len(self.lines):
-            self.post_message(self.Picked(number))
+        at = event.get_content_offset_capture(self).y // self._each
+        if 0 <= at < self._seen and self._first + at < len(self.lines):
+            self.post_message(self.Picked(self._first + at))
 
 
 class MemberList(Static):
