@@ -219,6 +219,16 @@ async def test_tab_completes_commands_and_their_arguments(s: Stage) -> None:
     assert s.app.composer.text == "/theme light "
 
 
+@staged()
+async def test_tab_behind_a_completed_command_completes_its_argument(s: Stage) -> None:
+    """It put the same command there again, as often as one pressed it."""
+    await s.type("/them")
+    await s.press("tab")
+    assert s.app.composer.text == "/theme "
+    await s.press("tab")
+    assert s.app.composer.text == "/theme auto "
+
+
 @staged(size=(80, 24))
 async def test_the_choice_that_is_taken_is_on_the_screen_and_the_others_are_counted(s: Stage) -> None:
     """Only four lines of the commands were shown, and the others could be taken unseen."""

@@ -83,6 +83,10 @@ class Completion:
         self._shown = shown or [word.strip() for word in words]
         self._at = -1
 
+    @property
+    def alone(self) -> bool:
+        return len(self._words) == 1
+
     def turn(self) -> str:
         self._at = (self._at + 1) % len(self._words)
         return self._words[self._at]
@@ -90,7 +94,7 @@ class Completion:
     def choices(self, width: int, rows: int) -> str:
         """Return the choices with the taken one in brackets: all, or as many around it as these rows hold, and the
         number of the others. Empty if there is only one."""
-        if len(self._words) < 2:
+        if self.alone:
             return ""
         shown = [f"[{word}]" if at == self._at else word for at, word in enumerate(self._shown)]
         cells = [cell_len(word) + 2 for word in self._shown]

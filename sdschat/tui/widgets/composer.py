@@ -191,6 +191,8 @@ class Composer(TextArea):
         before = (head + word).split("\n")
         self.move_cursor((len(before) - 1, len(before[-1])))
         width, height = self.app.size
+        if found.alone:
+            self._completion = None  # the next press completes what follows
         self.post_message(self.Said(found.choices(width - 2, _HINTED if height > _TINY else 1)))
 
     def _cursor_index(self) -> int:
