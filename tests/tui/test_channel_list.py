@@ -65,3 +65,14 @@ async def test_a_channel_in_one_line_has_the_sign_of_its_state(s: Stage) -> None
     await s.enter("/fault offline")
     await s.until(lambda: listed(s)[0].split() == ["1", "lobby", s.app.line_style.glyphs.alert], "the sign")
     assert listed(s)[1] == "2 channel-00"
+
+
+@staged(*MANY[:3], size=(80, 24))
+async def test_the_list_is_as_wide_as_it_stays_from_its_first_frame_on(s: Stage) -> None:
+    """Each sheet was drawn once in ten columns, with all of its words broken, before it had its width."""
+    for _ in range(2):
+        await s.app.action_command("channels")
+        at_first = s.app.sheet.virtual_size
+        await s.settle()
+        assert s.app.sheet.virtual_size == at_first
+        await s.press("escape")

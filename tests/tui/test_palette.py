@@ -46,7 +46,7 @@ async def test_it_has_no_sign_that_many_fonts_lack(s: Stage) -> None:
 
 @staged("lobby", "a-channel-with-a-name", size=(20, 8))
 async def test_it_takes_the_room_that_a_larger_screen_has(s: Stage) -> None:
-    """What was fitted to a small one was cut for as long as it was open."""
+    """Rows that were fitted to a small one were cut for as long as it was open."""
     await s.press("ctrl+p")
     await s.until_text("channel a-ch")
     assert "channel a-channel-with-a-name" not in s.text()

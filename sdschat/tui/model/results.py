@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
 
 Mark = tuple[int, int, str]  # the first letter, the end, and the name of the style of what is between
+_GOES_ON: Final = " " * 20  # a line that begins so belongs to the one above it, whose first column is long
 
 
 class Page(NamedTuple):
@@ -41,3 +42,21 @@ def quoted_words(argument: str, hint: str) -> list[str]:
         return shlex.split(argument)
     except ValueError:
         raise CommandError(f"A quote is not closed. {hint}") from None
+
+
+def goes_on(lines: Sequence[str], at: int) -> bool:
+    """True if the line at this place goes on with the one above it."""
+    return 0 < at < len(lines) and lines[at].startswith(_GOES_ON)
+
+
+def lines_with(lines: Sequence[str], words: Sequence[str]) -> Iterator[int]:
+    """Yield the lines that have all these words, each together with what goes on with it."""
+    at = 0
+    while at < len(lines):
+        end = at + 1
+        while goes_on(lines, end):
+            end += 1
+        text = " ".join(lines[at:end]).lower()
+        if all(word in text for word in words):
+            yield from range(at, end)
+        at = end

@@ -20,7 +20,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
-from sdschat.tui.model.results import Mark, Page
+from sdschat.tui.model.results import Mark, Page, goes_on, lines_with
 from sdschat.tui.model.words import LEFT_TO_RIGHT, listed
 from sdschat.tui.row_lines import FIRST_COLUMN, hanging, isolated, marked
 from sdschat.tui.themes import Line, LineStyle, keys_marked
@@ -41,25 +41,6 @@ _COLUMN: Final = 110  # columns beyond which a text is hard to read
 _KEY_NAMES: Final = re.compile(
     r"(?<![\w/-])(?:F\d+|(?:Alt|Ctrl|Shift)\+[A-Z]\w*|Enter|Esc|Tab|/[a-z]+|--[a-z]+)(?![\w./])(?: [A-Z]{3,}\b)?"
 )
-_GOES_ON: Final = " " * 20  # a line that begins so belongs to the one above it, whose first column is long
-
-
-def _goes_on(lines: Sequence[str], at: int) -> bool:
-    """True if the line at this place goes on with the one above it."""
-    return 0 < at < len(lines) and lines[at].startswith(_GOES_ON)
-
-
-def _matching(lines: Sequence[str], words: Sequence[str]) -> Iterator[int]:
-    """Yield the lines that have all these words, each together with what goes on with it."""
-    at = 0
-    while at < len(lines):
-        end = at + 1
-        while _goes_on(lines, end):
-            end += 1
-        text = " ".join(lines[at:end]).lower()
-        if all(word in text for word in words):
-            yield from range(at, end)
-        at = end
 
 
 def _unbroken(line: str) -> int:
@@ -208,8 +189,8 @@ class Sheet(ScrollView, can_focus=True):
         if page is None:
             return
         words = self._filter.lower().split()
-        self._found = list(_matching(page.lines, words))
-        width = max(10, min(max(_COLUMN, self._needs), self.scrollable_content_region.width - _GAP))
+        self._found = list(lines_with(page.lines, words))
+        width = max(10, min(max(_COLUMN, self._needs), self._columns() - _GAP))
         self._rows = [
             (part, place, not number)
             for place, at in enumerate(self._found)
@@ -226,6 +207,15 @@ class Sheet(ScrollView, can_focus=True):
         self._draw_frame(page)
         self.refresh()
 
+    def _columns(self) -> int:
+        """Return the columns within the frame; before it is on the screen, those that it will have there."""
+        inner, over = self.scrollable_content_region.width, self._area
+        if inner or over is None:
+            return inner
+        body = over.parent
+        place = body if self._covers_all and isinstance(body, Widget) else over
+        return place.region.width - self.gutter.width - self.scrollbar_size_vertical
+
     def _others_rows(self, width: int) -> int:
         """Return the rows of the highest of several pages: found once while they and the width are the same."""
         pages, at, rows = self._highest
@@ -237,7 +227,7 @@ class Sheet(ScrollView, can_focus=True):
 
     def _elsewhere(self, words: Sequence[str]) -> str:
         """Return which of the other pages have these words, in a sentence; empty if none has."""
-        found = [page.title for page in self._pages if any(_matching(page.lines, words))]
+        found = [page.title for page in self._pages if any(lines_with(page.lines, words))]
         return f"On another page (Tab): {listed(found)}. " if found else ""
 
     def _draw_frame(self, page: Page) -> None:
@@ -320,7 +310,7 @@ class Sheet(ScrollView, can_focus=True):
         column = FIRST_COLUMN.match(text)
         if column is not None:
             yield column.start(2), column.end(2), "key"
-        elif text.startswith("  ") and _goes_on(page.lines, line + 1):
+        elif text.startswith("  ") and goes_on(page.lines, line + 1):
             yield 0, len(text), "key"
 
     # Keys.
