@@ -108,7 +108,8 @@ class HistorySources:
         self._alone_since: int | None = None
         self._failures: dict[str, int] = {}  # since `restart`, or since it gave something
         self._turns: dict[str, _Turns] = {}  # since `restart`
-        self._offers: set[str] = set()  # those who say that they have what we lack
+        # Those who say that they have what we lack. `restart` keeps them: who was asked before may have hidden it.
+        self._offers: set[str] = set()
 
     def __contains__(self, name: str) -> bool:
         return name in self._present
@@ -121,7 +122,6 @@ class HistorySources:
         self._left_to_ask_until.clear()
         self._failures.clear()
         self._turns.clear()
-        self._offers.clear()
         for name in self._present:
             self._rests.forget(name)
         self._alone_since = None
@@ -199,6 +199,11 @@ class HistorySources:
             gave //= 1 + len(self._failures)  # anybody can make up more of those who do not answer
         return (over + failures + 1) / (1 + gave // _FEW)
 
+    @property
+    def offered(self) -> bool:
+        """True if somebody who is here says to have what we lack, and was not compared with since."""
+        return any(name in self._present for name in self._offers)
+
     def next_wake(self) -> int | None:
         """Return the time at which the first source that rests may be asked, or None."""
         return min(
@@ -212,6 +217,7 @@ class HistorySources:
     def done_with(self, name: str, low: LogKey) -> None:
         """Note that a source has nothing more for us of what is dated from `low` on."""
         self.compared.add(name)
+        self._offers.discard(name)
         low = self.floors.get(name, low)
         self.reach = low if self.reach is None else min(low, self.reach)
 

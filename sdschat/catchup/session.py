@@ -374,7 +374,8 @@ class CatchUpSession:
         """End with this source: nothing more is to be had from it."""
         self._sources.done_with(self.source, self.low)
         self._source = self._comparer = self._deadline = None
-        self.state = CatchUpState.DONE if len(self._sources.compared) >= SOURCES else CatchUpState.WAITING
+        enough = len(self._sources.compared) >= SOURCES and not self._sources.offered
+        self.state = CatchUpState.DONE if enough else CatchUpState.WAITING
         self._next_source(mono)
 
     def _want(self, mono: int) -> None:

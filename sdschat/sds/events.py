@@ -153,11 +153,13 @@ class PushCancelled(NamedTuple):
 
 
 class RangeDiffered(NamedTuple):
-    """A peer's fingerprint of a range of the history is not ours."""
+    """A peer's fingerprint of a range of the history is not ours. `lacking`: number of messages that it has there
+    beyond ours, if it signed that; 0 if it has no more, or is not known to."""
 
     sender_id: str
     low: int
     high: int
+    lacking: int = 0
 
 
 class FilterIgnored(NamedTuple):

@@ -11,6 +11,7 @@ from tests.attacks.attacker import MOST, Attacker
 from tests.attacks.borrowed_names import borrowed_names
 from tests.attacks.devices import devices
 from tests.attacks.direct_flood import direct_flood
+from tests.attacks.equal_logs import equal_logs
 from tests.attacks.escapes import escapes
 from tests.attacks.false_states import false_states
 from tests.attacks.hostile_files import hostile_files
@@ -44,6 +45,7 @@ needs_module("iotcore")
         (devices, 100),
         (direct_flood, 40),
         (emptied, 3),
+        (equal_logs, 30),
         (escapes, 20),
         (false_states, 2),
         (hostile_files, 2),

@@ -8,6 +8,7 @@ import pytest
 
 from sdschat.catchup import LogKey
 from sdschat.catchup.fetch_plan import READ_FIRST, FetchPlan
+from sdschat.catchup.session import SOURCES
 from sdschat.catchup.values import CatchUpState, Need, Stretch
 from tests.catchup.compare import some_keys
 from tests.catchup.world import Keys, World, brought_together
@@ -90,6 +91,51 @@ def test_a_source_that_sends_what_nobody_asked_for_is_left() -> None:
     world.present("liar", "ann", "bob")
     world.run(MINUTE, ["bob"])
     assert world.keys("bob") == keys
+
+
+LIARS = [f"liar{number}" for number in range(2 * SOURCES)]
+
+
+def _hidden(keys: Keys) -> World:
+    """Return a world in which all who were asked said that bob lacks nothing, and ann was not."""
+    world = World({**{liar: [] for liar in LIARS}, "ann": keys, "bob": []})
+    for liar in LIARS:
+        world.peers[liar].hides = True
+    world.begin("bob")
+    world.present(*LIARS, "ann", "bob")
+    world.run(MINUTE, ["bob"])
+    assert (world.keys("bob"), world.peers["bob"].exchange.session.state) == ([], CatchUpState.DONE)
+    return world
+
+
+def test_who_says_to_have_what_others_hid_is_asked_first_the_next_time() -> None:
+    keys = some_keys(300)
+    world = _hidden(keys)
+    world.peers["bob"].exchange.session.nudged("ann", world.mono)
+    world.begin("bob")
+    assert world.peers["bob"].exchange.session.source == "ann"
+    world.run(world.mono + MINUTE, ["bob"])
+    assert world.keys("bob") == keys
+
+
+def test_everybody_who_says_to_have_what_is_lacking_is_asked() -> None:
+    keys = some_keys(300)
+    world = _hidden(keys)
+    for name in (*LIARS, "ann"):
+        world.peers["bob"].exchange.session.nudged(name, world.mono)
+    world.begin("bob")
+    world.run(world.mono + MINUTE, ["bob"])
+    assert world.keys("bob") == keys
+
+
+def test_who_said_to_have_more_and_had_not_is_not_asked_before_others() -> None:
+    world = _hidden(some_keys(300))
+    seeker = world.peers["bob"].exchange.session
+    seeker.nudged(LIARS[-1], world.mono)
+    world.begin("bob")
+    world.run(world.mono + MINUTE, ["bob"])
+    world.begin("bob")
+    assert seeker.source == LIARS[0]
 
 
 def test_what_a_store_gives_as_pages_is_asked_for_apart_from_what_short_ids_tell() -> None:

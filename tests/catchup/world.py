@@ -8,11 +8,11 @@ from heapq import heappop, heappush
 from random import Random
 
 from sdschat.catchup import HIGHEST, LOWEST, LogKey
-from sdschat.catchup.exchange import Exchange, TakenIn
+from sdschat.catchup.exchange import Exchange, OutgoingFrame, TakenIn
 from sdschat.catchup.peers import HistorySource
 from sdschat.catchup.provider import HistoryProvider, StoredMessage
 from sdschat.catchup.session import CatchUpSession
-from sdschat.catchup.values import Ask, Frame, Want
+from sdschat.catchup.values import AnswerFrame, Ask, Frame, RangeReply, Want
 from sdschat.mvds.pages import Pages
 from sdschat.mvds.values import Now
 from sdschat.sim.companion import MemoryLog
@@ -37,6 +37,7 @@ class Peer:
         self.asked = 0  # questions of comparisons, and those asked again
         self.ended = 0  # exchanges of which it said that they are over here
         self.lies = False
+        self.hides = False  # says of every stretch that nothing is lacking
         self.absent = 0  # dependencies that are in none of the pages taken in, for each page
         self.bare: set[tuple[int, str]] = set()  # of which it has no more than that
         self.alive = True
@@ -151,7 +152,10 @@ class World:
         if not peer.alive:
             return
         what = peer.codec.decode(packet)
-        if isinstance(what, Frame):
+        if isinstance(what, Frame) and isinstance(what.what, Ask) and peer.hides:
+            equal = AnswerFrame((RangeReply(equal=True),) * len(what.what.questions))
+            peer.exchange.frames.append(OutgoingFrame(frm, peer.codec.encode_frame(what._replace(what=equal)), True))
+        elif isinstance(what, Frame):
             peer.exchange.frame(frm, what, self.now())
         elif isinstance(what, Records):
             peer.exchange.records(frm, what.payload, self.now())

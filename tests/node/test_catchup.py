@@ -13,8 +13,9 @@ from sdschat.node.clock import Clock
 from sdschat.node.events import CatchingUp, MessageDelivered
 from sdschat.node.settings import SettingError, make_settings, parse
 from sdschat.node.sync.extension import sync_extension
-from sdschat.node.sync.history_sync import SETTLE
-from sdschat.sds.events import StateChanged
+from sdschat.node.sync.history_sync import MANY_LACKING, SETTLE
+from sdschat.sds.events import RangeDiffered, StateChanged
+from sdschat.sds.state import Ready
 from sdschat.sds.values import Message, Now
 from tests.node.catching import DAY, caught_up, log_of, say, start, stop, wrote
 from tests.node.worlds import Member, world
@@ -95,6 +96,27 @@ def test_who_was_away_for_a_while_compares(tmp_path: Path, story: tuple[str | in
                 else:
                     catchup.connected(now)
             assert catchup.catch_up.active == compares
+
+    asyncio.run(told())
+
+
+@pytest.mark.parametrize(
+    ("here", "lacking", "compares"), [(True, MANY_LACKING, True), (True, MANY_LACKING - 1, False), (False, 999, False)]
+)
+def test_whoever_is_here_and_has_many_messages_more_is_compared_with(
+    tmp_path: Path, here: bool, lacking: int, compares: bool
+) -> None:
+    """All who were asked may have said that nothing is lacking."""
+
+    async def told() -> None:
+        async with world(tmp_path) as w:
+            node = start(w, "bob").node
+            extension, now = sync_extension(node, "lobby"), Clock().now()
+            extension.catchup.catch_up.state = CatchUpState.DONE
+            if here:
+                node.sessions["lobby"].presence.online["ann"] = "ann"
+            extension.process(Ready([], [], [RangeDiffered("ann", 1, 2, lacking)]), now)
+            assert extension.catchup.next_wake() == (now.mono + SETTLE if compares else None)
 
     asyncio.run(told())
 

@@ -177,3 +177,13 @@ def test_what_lacks_between_the_log_and_the_filter_is_found() -> None:
             group.give(name, message)
     group.tick(300_000)
     assert group["b"].log == group["a"].log
+
+
+@pytest.mark.parametrize(("unproven", "theirs", "lacking"), [(False, 50, 40), (False, 3, 0), (True, 50, 0)])
+def test_what_a_peer_has_beyond_ours_counts_if_it_signed_that(unproven: bool, theirs: int, lacking: int) -> None:
+    group = holder(LARGE, range(START, START + 10), 10)
+    section = compact.encode_print(RangePrint(FIRST, LAST, theirs, 1))
+    packet = forge("b", "s1", group.now.wall, content=None, bloom_filter=WINDOW + section)
+    group["a"].channel.receive_message(group.now, packet, b"", "live", unproven=unproven)
+    group.collect("a")
+    assert group["a"].of(RangeDiffered) == [RangeDiffered("b", FIRST, LAST, lacking)]

@@ -14,7 +14,7 @@ from sdschat.node.events import EventBody, HandedOver, MembersChanged, NodeEvent
 from sdschat.node.store_client.events import StoreLeft
 from sdschat.node.sync.direct import DirectMessaging, ids_of
 from sdschat.node.sync.history_sync import HistorySync
-from sdschat.sds.events import Rejected
+from sdschat.sds.events import RangeDiffered, Rejected
 from sdschat.sds.state import Ready
 from sdschat.sds.values import Now, Reason
 from sdschat.store.transaction import Transaction
@@ -115,6 +115,9 @@ class SyncExtension:
         return b"" if key is None else seal_for(key, payload)
 
     def process(self, ready: Ready, now: Now) -> ExtensionOutput:
+        for event in ready.events:
+            if type(event) is RangeDiffered:
+                self.catchup.differed(event.sender_id, event.lacking, now)
         frames, told, kept = self.catchup.take(now)
         direct = self.direct.take(now)
         before, self._events = self._events, []

@@ -42,6 +42,7 @@ SETTLE: Final = 300  # milliseconds after connecting, in which presences come in
 # comparing equal logs costs a packet each way.
 ABSENCE: Final = 5_000
 NUDGED_AGAIN: Final = 30_000
+MANY_LACKING: Final = 32  # messages of one range; fewer come by anti-entropy
 # Own messages without acknowledgement: what is beyond them filters and mentions settle only slowly, and until then all
 # of it is sent again. A comparison proves in a few packets who has it, be it a participant or a Store.
 BACKLOG: Final = 512
@@ -226,6 +227,13 @@ class HistorySync:
             self.exchange.records(frm, what, now)
         self._after(now)
 
+    def differed(self, peer: str, lacking: int, now: Now) -> None:
+        """Compare soon with a participant that has so many messages more in a range of its log. The sources that were
+        asked may have hidden them, and to have them sent again takes long."""
+        if lacking >= MANY_LACKING and peer in self._session.presence.online:
+            self.catch_up.nudged(peer, now.mono)
+            self._begin_soon(now)
+
     def advance(self, now: Now) -> None:
         if self._unsaved:
             return
@@ -312,10 +320,7 @@ class HistorySync:
             channel.equal_range(now, stretch.peer, f"compared-{stretch.session:016x}", ids, unproven=unproven)
         if self.exchange.nudges:
             self.exchange.nudges.clear()
-            idle = self._asks and not self.catch_up.active and self._begin_at is None
-            if idle and now.mono - self._nudged_at >= NUDGED_AGAIN:
-                self._nudged_at = now.mono
-                self._begin_at = now.mono + SETTLE
+            self._begin_soon(now)
         self._put_told(now)
         if self.catch_up.state is not CatchUpState.DONE or not self.catch_up.begun:
             return
@@ -324,6 +329,13 @@ class HistorySync:
         if self._kept.complete != self._kept.since:
             self._kept = self._kept._replace(complete=self._kept.since)
             self._session.channel.lower_horizon(now, max(self._kept.since, self.catch_up.reach.lamport))
+
+    def _begin_soon(self, now: Now) -> None:
+        """Begin a comparison, since somebody says to have what we lack."""
+        idle = self._asks and not self.catch_up.active and self._begin_at is None
+        if idle and now.mono - self._nudged_at >= NUDGED_AGAIN:
+            self._nudged_at = now.mono
+            self._begin_at = now.mono + SETTLE
 
     def _put_told(self, now: Now) -> None:
         """Put ids into the log of which nobody who is here has more, some in each turn. There may be more than were

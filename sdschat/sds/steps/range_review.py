@@ -32,7 +32,8 @@ def _review_print(s: ChannelState, peer: Peer, packet_id: str, theirs: RangePrin
         review_equal_range(s, peer.sender_id, packet_id, ids)
         note_question(s, peer, packet_id, theirs, entries)
     elif s.horizon <= theirs.low:
-        s.events.append(RangeDiffered(peer.sender_id, theirs.low, theirs.high))
+        lacking = 0 if s.unproven else max(0, theirs.ids - len(ids))
+        s.events.append(RangeDiffered(peer.sender_id, theirs.low, theirs.high, lacking))
         _owe(s, theirs.low, theirs.high)
 
 
