@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from sdschat.node.clock import Clock
 from sdschat.node.events import MessageDelivered, NodeEvent, TroubleMet
 from sdschat.node.node import Node
-from sdschat.node.silent_senders import SenderValues, SilentSenders
+from sdschat.node.silent_senders import ForgottenValues, SilentSenders
 from sdschat.node.stranger_bodies import StrangerBodies
 from sdschat.node.sync.extension import SyncExtension
 from sdschat.sds.limits import IDS_KEPT, MAX_LAMPORT
@@ -74,7 +74,7 @@ class Retention:
         self.node = node
         self._stranger_bodies = StrangerBodies(node, store)
         self._silent_senders = SilentSenders(node, store)
-        self._sender_values = SenderValues(node, store)
+        self._forgotten_values = ForgottenValues(node, store)
         self.keeping = keeping
         self._store = store
         self._clock = clock or Clock()
@@ -139,7 +139,7 @@ class Retention:
                 yield
         yield from self._stranger_bodies.tidy()
         yield from self._silent_senders.tidy()
-        yield from self._sender_values.tidy()
+        yield from self._forgotten_values.tidy()
         if self.keeping.size:
             yield from self._make_room()
         if space(self._store.connection).shrinks:

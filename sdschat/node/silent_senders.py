@@ -1,7 +1,7 @@
 """Rows of senders go once no message of theirs is left, in any channel: a flood of invented senders must not stay.
 
 Whoever has a key that is known here keeps their row, as does everybody of whom the user said something. Values about
-senders, such as their numbers, go with the key.
+senders, such as their numbers, go with the key, and those about copies of messages with the packets of these.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import Final
 from sdschat.identity.key_book import KeyStanding
 from sdschat.node.channel.author_chains import CHAINS, author_of
 from sdschat.node.channel.basic_extensions import COUNTERS, counted_sender
+from sdschat.node.channel.copies import COPY
 from sdschat.node.node import Node
+from sdschat.store.packets import ChannelLog
 from sdschat.store.senders import (
     SenderOfIds,
     SenderStanding,
@@ -112,15 +114,15 @@ class SilentSenders:
         return not self._book.standing(row.sender_id)
 
 
-class SenderValues:
+class ForgottenValues:
     """Values about senders whose keys are forgotten: the numbers of their devices, and the counters of their sync
-    messages."""
+    messages; and about copies of messages whose packets are gone."""
 
     def __init__(self, node: Node, store: Store) -> None:
         self._node = node
         self._book = node.gate.book
         self._store = store
-        self._left = dict.fromkeys(_SENDER_IN, 0)  # values of each kind after the last look
+        self._left = dict.fromkeys((*_SENDER_IN, COPY), 0)  # values of each kind after the last look
         self._due = 0
 
     def tidy(self) -> Iterator[None]:
@@ -136,15 +138,24 @@ class SenderValues:
         name = ""
         while names := values_after(self._store, kind, name, AT_ONCE):
             name = names[-1]
-            gone = [each for each in names if self._is_of_nobody(kind, each)]
+            gone = [each for each in names if self._is_of_nothing(kind, each)]
             for at in range(0, len(gone), _DELETED):
                 with self._store.transaction() as transaction:
                     for each in gone[at : at + _DELETED]:
-                        if self._is_of_nobody(kind, each):  # they may have spoken since
+                        if self._is_of_nothing(kind, each):  # they may have spoken since
                             transaction.forget_value(each)
                 yield
 
-    def _is_of_nobody(self, kind: str, name: str) -> bool:
-        """True if nothing is known of the sender of a value."""
+    def _is_of_nothing(self, kind: str, name: str) -> bool:
+        """True if nothing is known of the sender of a value, or its message is kept as an id at most."""
+        if kind == COPY:
+            return not any(
+                name.startswith(f"{COPY}{channel}/") and self._is_kept(channel, name[len(f"{COPY}{channel}/") :])
+                for channel in self._store.channels()
+            )
         sender_id = _SENDER_IN[kind](name)
         return not self._book.standing(sender_id) and not self._book.signs(sender_id)
+
+    def _is_kept(self, channel: str, message_id: str) -> bool:
+        found = ChannelLog(self._store, channel).message(message_id)
+        return found is not None and bool(found.raw)

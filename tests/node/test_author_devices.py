@@ -16,7 +16,7 @@ from sdschat.node.channel.author_chains import CHAINS, author_of
 from sdschat.node.channel.author_devices import MOST_DEVICES, AuthorDevices
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.events import AuthorGapFound, ConnectionChanged, SaidTwoThings
-from sdschat.node.silent_senders import SenderValues
+from sdschat.node.silent_senders import ForgottenValues
 from sdschat.sds.events import RepairWanted
 from sdschat.wire.sds_codec import SdsCodec
 from tests.identity.signed import signed_message
@@ -122,7 +122,7 @@ def test_numbers_go_with_the_key_and_not_before(tmp_path: Path, monkeypatch: pyt
         async with asyncio.timeout(PATIENCE):
             while not rows(ann, strangers[-1]):
                 await asyncio.sleep(0.01)
-        for _ in SenderValues(ann.node, ann.node.profile.store).tidy():
+        for _ in ForgottenValues(ann.node, ann.node.profile.store).tidy():
             pass
         assert [rows(ann, key) for key in strangers] == [set(), set(), set(), {0}, {0}]
         assert rows(ann, BOB) == {7}

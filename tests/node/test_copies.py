@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.node.channel.copies import difference_to_copy
+from sdschat.node.channel.copies import COPY, difference_to_copy
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.events import CatchingUp, ConnectionChanged
+from sdschat.node.silent_senders import ForgottenValues
 from sdschat.node.view.conversations import Conversations
 from sdschat.sds.events import RangeDiffered
-from sdschat.sds.values import HistoryEntry, Message
+from sdschat.sds.values import HistoryEntry, LogRow, Message
 from sdschat.store.reader import Reader
+from sdschat.store.senders import KeptBody, keep_as_ids, values_after
 from sdschat.wire.sds_codec import SdsCodec
 from tests.node.catching import caught_up, say, start
 from tests.node.worlds import Member, World, world
@@ -112,5 +114,30 @@ def test_a_newcomer_sees_by_catching_up_that_there_are_two_copies_and_comparing_
             told = len(bob.of(CatchingUp))
             await asyncio.sleep(1.0)  # five sync intervals
             assert len(bob.of(CatchingUp)) == told
+
+    asyncio.run(story())
+
+
+def test_the_difference_of_a_copy_goes_with_the_message(tmp_path: Path) -> None:
+    """Anybody can make copies, and what was kept of them stayed for good."""
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, session = await opened(w, "ann")
+            store = ann.node.profile.store
+            for message_id in (ID, "m2/x"):
+                for text in (b"plain", b"other"):
+                    session.receive(CODEC.encode(replace(foreign(session, message_id), content=text)), "live")
+            ann.node.send("lobby", "after it")
+            await ann.until_texts("plain", "plain", "after it")
+            values = [f"{COPY}lobby/{ID}", f"{COPY}lobby/m2/x"]
+            assert values_after(store, COPY, "", 9) == values
+            dropped = session.channel.state.delivered(ID)
+            assert dropped is not None
+            with store.transaction() as transaction:
+                keep_as_ids(transaction, "lobby", [KeptBody(LogRow(dropped, b"", False, "live", 0), 1)])
+            for _ in ForgottenValues(ann.node, store).tidy():
+                pass
+            assert values_after(store, COPY, "", 9) == values[1:]
 
     asyncio.run(story())

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sdschat.sds.channel import Channel
     from sdschat.sds.state import ChannelState
 
-_COPY: Final = "copy/"  # names of the values begin so; the channel and the id of the message follow
+COPY: Final = "copy/"  # names of the values begin so; the channel and the id of the message follow
 _KNOWN: Final = 4096
 _OF_A_PACKET: Final = 8  # messages that one packet can have us look at closely
 
@@ -31,7 +31,7 @@ class Values(Protocol):
 
 def difference_to_copy(values: Values, channel: str, message_id: str) -> str:
     """Return the difference between a message and another copy of it, in words; empty if there was no such copy."""
-    return (values.value(f"{_COPY}{channel}/{message_id}") or b"").decode()
+    return (values.value(f"{COPY}{channel}/{message_id}") or b"").decode()
 
 
 class OtherCopies:
@@ -53,7 +53,7 @@ class OtherCopies:
         """Compare a message with the one that is here under its id."""
         if is_placed(other):
             return
-        name = f"{_COPY}{state.channel_id}/{other.message_id}"
+        name = f"{COPY}{state.channel_id}/{other.message_id}"
         found = None if name in self._known else state.packet_of(other.message_id)
         ours = None if found is None else state.codec.decode(found[0])
         if isinstance(ours, Message) and (words := _difference(ours, other)):
