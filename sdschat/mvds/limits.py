@@ -22,6 +22,7 @@ REQUESTS_PER_PEER = 4096  # REQUEST records; each is a row on disk, so a flood o
 OFFERS_PER_PEER = 16_384  # offered ids that are not requested yet; in memory only
 PARENTS_PER_PEER = 65_536  # ids of parents that are not requested yet; in memory only
 DECLINED_PER_PEER = 8192  # refused messages that are remembered, so that they are not requested again
+DECLINED_PARENTS = 8  # of each: once they are delivered it is requested again, and refused for the others
 SERVED_PER_PEER = 1000  # MESSAGE records beyond which a request is served only if we offered the message
 ACKS_PER_PEER = MAX_MESSAGES  # acks for the next payload; for each one dropped the peer sends the message again
 OFFER_WINDOW = 500  # our offers without an answer, and messages being sent: as many as a peer may request

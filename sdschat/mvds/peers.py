@@ -216,7 +216,7 @@ def _spent(row: RecordRow, expire_after: int) -> bool:
 
 class _Declined(NamedTuple):
     timestamp: int  # of the message, as it came
-    lacking: set[bytes]  # parents that must be delivered first; empty if the group is not shared
+    lacking: set[bytes]  # parents that must be delivered first, not all of many; empty if the group is not shared
 
 
 @dataclass(slots=True, eq=False)
@@ -238,8 +238,9 @@ class DeclinedMessages:
         self._forget(peer, message_id)
         if len(self._by_peer[peer]) >= limits.DECLINED_PER_PEER:
             self._forget(peer, next(iter(self._by_peer[peer])))
-        self._by_peer[peer][message_id] = _Declined(timestamp, set(lacking))
-        for parent in lacking:
+        watched = lacking[: limits.DECLINED_PARENTS]
+        self._by_peer[peer][message_id] = _Declined(timestamp, set(watched))
+        for parent in watched:
             self._children[parent].add((peer, message_id))
 
     def _forget(self, peer: str, message_id: bytes) -> None:

@@ -11,7 +11,8 @@ import pytest
 
 from sdschat.mvds import Message, Mode, Payload, Reason
 from sdschat.mvds.events import Acknowledged, Delivered, Rejected
-from sdschat.mvds.limits import MIB, WAITING_BYTES_PER_PEER
+from sdschat.mvds.limits import DECLINED_PARENTS, MIB, WAITING_BYTES_PER_PEER
+from sdschat.mvds.peers import DeclinedMessages
 from sdschat.mvds.values import RecordType
 from sdschat.wire.mvds_codec import MvdsCodec
 from tests.mvds.world import GROUP, OTHER_GROUP, Node, alice, at, id_of, message
@@ -84,6 +85,26 @@ def test_a_message_without_room_is_asked_for_again_once_its_parents_are_here() -
     node.receive("bob", Payload(messages=(MANY[-1],)), 402_000)
     assert node.delivered()[-1] == mid
     assert not any(event.gap for event in node.reported(Delivered))
+
+
+def test_a_message_without_room_comes_once_its_many_parents_are_here() -> None:
+    node, parents = full(), [message(b"parent %d" % number) for number in range(3 * DECLINED_PARENTS)]
+    lacking = message(b"child" + bytes(MIB), *id_of(*parents))
+    node.receive("bob", Payload(messages=(lacking,)), 1000)
+    for second, parent in enumerate(parents, start=2):
+        node.receive("carol", Payload(messages=(parent,)), second * 60_000)
+        if requests(node, "bob", *id_of(lacking)):
+            node.receive("bob", Payload(messages=(lacking,)), second * 60_000 + 30_000)
+    assert id_of(lacking)[0] in node.delivered()
+
+
+def test_of_a_refused_message_few_parents_are_remembered() -> None:
+    """All of them took memory beside the limits: 109 kB for a message that names 256."""
+    declined = DeclinedMessages()
+    parents = tuple(bytes([number]) * 32 for number in range(256))
+    declined.add("bob", b"m" * 32, 1, parents)
+    released = [parent for parent in parents if declined.parent_delivered(parent)]
+    assert released == [parents[DECLINED_PARENTS - 1]]
 
 
 def test_a_message_without_room_has_its_parents_asked_for_all_the_same() -> None:
