@@ -172,7 +172,7 @@ def test_ingest_and_audit_by_their_commands(field: Path, tmp_path: Path, capsys:
     assert run(["pipeline", "audit", "--lake", lake, "--engine", "duckdb"]) == 0
     capsys.readouterr()
     (field / "odd.db").write_text("not a database")
-    assert run(["pipeline", "ingest", str(field), "--lake", lake]) == 0
+    assert run(["pipeline", "ingest", str(field), "--lake", lake]) == 5, "as `audit` of the same folder"
     said = capsys.readouterr()
     assert "file                4 read           1 added" in said.out
     assert "not taken: " in said.err

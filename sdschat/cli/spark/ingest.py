@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sdschat.audit.schemas import FIELD
-from sdschat.cli.errors import WRONG_USE, CommandProblem, say
+from sdschat.cli.errors import DONE, PROFILE, WRONG_USE, CommandProblem, say
 from sdschat.cli.output import counted, listed, safe
 from sdschat.cli.spark.common import added_lines, lake_option, new_or_old_lake, step, tell_cut_logs, tell_refused
 
@@ -77,7 +77,7 @@ def take_in(paths: Sequence[Path], lake: str, run_id: str) -> tuple[list[Added],
 @lake_option
 @click.option("--run", "run_id", metavar="NAME", default=FIELD, help="Keeps campaigns apart. Default: field.")
 @click.option("--json", "as_json", is_flag=True, help="The counts as one JSON object.")
-def command(sources: tuple[Path, ...], lake: str, run_id: str, as_json: bool) -> None:
+def command(sources: tuple[Path, ...], lake: str, run_id: str, as_json: bool) -> int:
     """Take databases of profiles, exported journals and captures into a lake.
 
     \b
@@ -86,13 +86,15 @@ def command(sources: tuple[Path, ...], lake: str, run_id: str, as_json: bool) ->
       sdschat pipeline ingest upload/*.db tap/ --lake lake --run berlin
 
     What is there already is not added again: run it as often as you like, with newer copies too. What cannot be read
-    goes to the quarantine, with the reason.
+    goes to the quarantine, with the reason. Exit code 5: an input could not be read; the others are taken.
     """
     found, bad = take_in(sources_in(sources), lake, run_id)
     if as_json:
         tables = {row.table: {"read": row.read, "added": row.added} for row in found}
-        click.echo(json.dumps({"tables": tables, "quarantine": [row._asdict() for row in bad]}))
-        return
-    for line in added_lines(found):
-        click.echo(line)
-    tell_refused(bad)
+        report = {"tables": tables, "quarantine": [row._asdict() for row in bad]}
+        click.echo(json.dumps(report, separators=(",", ":")))
+    else:
+        for line in added_lines(found):
+            click.echo(line)
+        tell_refused(bad)
+    return PROFILE if any(not row.place for row in bad) else DONE
