@@ -208,7 +208,7 @@ class DirectHistory:
         )
 
 
-_VIA = "timber"
+_VIA = "sync"  # a post is read from the saved state: by which way it came there is not kept
 
 
 class MembersHistory:
