@@ -7,6 +7,7 @@ import json
 import click
 
 from sdschat.cli.options import Chosen, channel_options, user_file, written
+from sdschat.cli.output import safe
 from sdschat.node.settings import SETTINGS
 
 
@@ -36,6 +37,7 @@ def command(chosen: Chosen, as_json: bool) -> None:
         for name, value, origin in rows:
             click.echo(json.dumps({"name": name, "value": value, "origin": origin}, separators=(",", ":")))
         return
+    rows = [(name, safe(value), safe(origin)) for name, value, origin in rows]
     names, values = max(len(row[0]) for row in rows), max(len(row[1]) for row in rows)
     for name, value, origin in rows:
         click.echo(f"{name:{names}}  {value or '-':{values}}  {origin}")

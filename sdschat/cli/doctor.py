@@ -22,12 +22,12 @@ from sdschat import __version__
 from sdschat.cli.errors import DONE, NOT_AUTHORISED, PROFILE, UNEXPECTED, UNREACHABLE, WRONG_USE, CommandProblem
 from sdschat.cli.histories import open_reader
 from sdschat.cli.options import Chosen, channel_options
-from sdschat.cli.output import counted, moment, safe
+from sdschat.cli.output import counted, listed, moment, safe
 from sdschat.cli.session import mqtt_options
 from sdschat.cli.timber import in_a_line, statuses
 from sdschat.identity.keyfile import KEY_FILE, KeyFileError, load
 from sdschat.node.network import MqttNetwork
-from sdschat.node.profile import database_path
+from sdschat.node.profile import database_path, profile_names
 from sdschat.store.errors import StoreDamaged, StoreError
 from sdschat.transport import base
 from sdschat.transport.address import AddressError
@@ -65,7 +65,8 @@ def command(chosen: Chosen, salvage: str | None, as_json: bool) -> int:
     code = DONE
     for finding in _findings(chosen):
         if as_json:
-            click.echo(json.dumps({"check": finding.what, "ok": finding.good, "detail": finding.detail}))
+            check = {"check": finding.what, "ok": finding.good, "detail": finding.detail}
+            click.echo(json.dumps(check, separators=(",", ":")))
         else:
             click.echo(f"{'ok  ' if finding.good else 'FAIL'}  {finding.what:9}  {finding.detail}")
         code = code or finding.exit_code
@@ -141,7 +142,9 @@ def _files(chosen: Chosen, now: int) -> Iterator[CheckResult]:
         there = next(folder for folder in path.parents if folder.exists())
         try:
             with tempfile.TemporaryFile(dir=there):
-                yield CheckResult(True, "profile", f"{path} is made with the first use")
+                others = profile_names(chosen.data_dir)
+                unseen = f"; not checked: {listed(others)}, each with --profile" if others else ""
+                yield CheckResult(True, "profile", f"{path} is made with the first use{unseen}")
         except OSError as error:
             why = f"{path} cannot be made: {error.strerror}: {there}. Choose another place with --data-dir"
             yield CheckResult(False, "profile", why, WRONG_USE)

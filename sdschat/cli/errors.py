@@ -7,7 +7,11 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import BinaryIO, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+if TYPE_CHECKING:
+    from click import Context, Parameter
 
 DONE: Final = 0
 UNEXPECTED: Final = 1
@@ -19,6 +23,7 @@ NOT_IN_TIME: Final = 6
 INTERRUPTED: Final = 130
 TERMINATED: Final = 143
 _COMMAND: Final = re.compile(r"`[^`\n]*`|(?<=: )(?:sdschat|\S+ -m pip) [^\n]*$", re.MULTILINE)
+_SMALL: Final = 2**20  # characters of a file that is read as a whole
 _HELD: Final = "\ue000"  # a space at which no line ends: of nobody's text
 
 
@@ -32,7 +37,10 @@ class CommandProblem(Exception):
 
 def say(text: str) -> None:
     """Print a sentence for the user on standard error; standard output is for results. On a terminal, lines end between
-    words."""
+    words. Nothing in it drives a terminal: names of files and arguments are repeated in errors."""
+    from sdschat.identity.sanitize import harmless
+
+    text = harmless(text, lines=True)
     try:
         columns = os.get_terminal_size(sys.stderr.fileno()).columns
     except (OSError, ValueError):  # no terminal
@@ -68,6 +76,16 @@ def standard_input() -> BinaryIO:
     return sys.stdin.buffer
 
 
+def read_small(path: Path) -> str:
+    """Return the text of a file that a person wrote or a command exported. Raises CommandProblem for one that is too
+    large for that, such as a device, and what `open` raises."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read(_SMALL + 1)
+    if len(text) > _SMALL:
+        raise CommandProblem(f"{path} is too large to be what this reads. Check its name.", WRONG_USE)
+    return text
+
+
 def channel_name(text: str) -> str:
     """Return the name in its normal form, or a link to a private channel as it is. Raises CommandProblem for another
     text."""
@@ -80,6 +98,14 @@ def channel_name(text: str) -> str:
         return normal_channel(text)
     except ValueError as error:
         raise CommandProblem(str(error), WRONG_USE) from error
+
+
+def given_name(_context: Context, option: Parameter, text: str | None) -> str:
+    """Return the name of a participant, empty if the option is not given. Raises CommandProblem for an empty one: a
+    variable without a value would turn a direct message into one for everybody."""
+    if text is not None and not text.strip():
+        raise CommandProblem(f"{option.opts[0]} is empty. Give a nick, or an id.", WRONG_USE)
+    return text or ""
 
 
 def refuse_files(text: str) -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from sdschat.cli.errors import PROFILE, WRONG_USE, CommandProblem, say
-from sdschat.cli.options import WORKED_OUT, Chosen
+from sdschat.cli.options import STORE_NAME, WORKED_OUT, Chosen
 from sdschat.cli.output import counted, listed, safe
 from sdschat.identity.key_book import KeyBook
 from sdschat.identity.key_rows import KeyRow, NickRow
@@ -43,7 +43,9 @@ def open_reader(chosen: Chosen) -> Iterator[Reader]:
     except OSError as error:
         known = profile_names(chosen.data_dir)
         there = "There is none at all: sdschat join CHANNEL --name NICK begins one."
-        if known:
+        if known == [STORE_NAME]:
+            there = f"There is only that of a Store: --profile {STORE_NAME} reads it."
+        elif known:
             are = "is" if len(known) == 1 else "are"
             there = f"There {are} {', '.join(known)}. Choose one with --profile or --name."
         absent = f"There is no profile {chosen.profile} in {chosen.data_dir}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import select
 import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
@@ -26,8 +27,10 @@ _PAUSE: Final = 250  # milliseconds between two looks for new messages
 
 
 def print_history(chosen: Chosen, reader: Reader, wanted: WantedHistory, form: str, *, follows: bool = False) -> None:
-    """Print the history to standard output; with `follows`, go on until the program is interrupted."""
+    """Print the history to standard output; with `follows`, go on until the program is interrupted, or the end of the
+    wanted time is over."""
     wanted = with_senders(chosen, reader, wanted)
+    follows = follows and not _is_over(wanted)
     history = asked_history(chosen, reader, wanted)
     if follows:
         history.start()
@@ -44,12 +47,19 @@ def print_history(chosen: Chosen, reader: Reader, wanted: WantedHistory, form: s
     found = list(found)
     print_lines(map(show, found))
     printed = {(message.message_id, message.text) for message in found}  # some of them may be yielded once more
-    while True:
+    ends = False
+    while not ends:
+        ends = _is_over(wanted)  # looked at before the last messages are
         for message in matching(history.more(), wanted):
             if (message.message_id, message.text) not in printed:
                 click.echo(show(message))
-        if _is_reader_gone(_PAUSE):
+        if not ends and _is_reader_gone(_PAUSE):
             raise BrokenPipeError
+
+
+def _is_over(wanted: WantedHistory) -> bool:
+    """True if nothing that is said from now on is wanted."""
+    return wanted.until is not None and wanted.until < time.time_ns() // 1_000_000
 
 
 def _is_reader_gone(patience: int) -> bool:

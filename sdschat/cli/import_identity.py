@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem, say
+from sdschat.cli.errors import WRONG_USE, CommandProblem, read_small, say
 from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import safe
 from sdschat.cli.passphrase import find_passphrase
@@ -49,7 +49,7 @@ def command(chosen: Chosen, file: Path, passphrase_file: Path | None) -> None:
 
 def _text_of(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        return read_small(file)
     except (OSError, UnicodeDecodeError) as error:
         raise CommandProblem(
             f"{safe(str(file))} cannot be read: {getattr(error, 'strerror', '') or error}.", WRONG_USE

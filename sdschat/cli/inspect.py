@@ -172,6 +172,8 @@ def _nicks(reader: Reader, channel: str) -> dict[str, str]:
 
 
 _ID_ALONE: Final = "in the log, by its id alone"
+_COUNTED: Final = 1000  # ids that begin alike, and are counted
+_NAMED: Final = 3  # of them
 _SHOWN = 20  # entries of a buffer shown as text; JSON has all of them
 
 
@@ -252,11 +254,11 @@ def _id_alone(found: Entry) -> dict[str, Any]:
 
 
 def _message(reader: Reader, chosen: Chosen, name: str, prefix: str) -> dict[str, Any]:
-    ids = reader.find_ids(name, prefix, 3)
+    ids = reader.find_ids(name, prefix, _COUNTED)
     snapshot = None if ids else reader.snapshot(name)[0]
     elsewhere = {} if snapshot is None else not_in_log(snapshot, prefix)
     if not ids:
-        elsewhere |= {one.message_id: (_id_alone(one), b"") for one in reader.without_packet(name, prefix, 3)}
+        elsewhere |= {one.message_id: (_id_alone(one), b"") for one in reader.without_packet(name, prefix, _COUNTED)}
     if not ids and not elsewhere:
         raise CommandProblem(
             f"No message of {name} has an id that begins with {prefix!r}, neither in the log nor in the buffers. "
@@ -265,7 +267,9 @@ def _message(reader: Reader, chosen: Chosen, name: str, prefix: str) -> dict[str
         )
     ids = ids or sorted(elsewhere)
     if len(ids) > 1 and ids[0] != prefix:
-        raise CommandProblem(f"Several ids begin with {prefix!r}: {', '.join(ids)}. Give more of it.", WRONG_USE)
+        many = f"{len(ids):,}{' or more' if len(ids) >= _COUNTED else ''}"
+        named = f"{', '.join(ids[:_NAMED])}{' and others' if len(ids) > _NAMED else ''}"
+        raise CommandProblem(f"{many} ids begin with {prefix!r}: {named}. Give more of it.", WRONG_USE)
     if elsewhere:
         report, raw = elsewhere[ids[0]]
         return {"channel": name, **report} | (_packet(chosen, raw) if raw else {})

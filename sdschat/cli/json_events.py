@@ -229,6 +229,7 @@ _FORMS: Final[tuple[Mapping[str, type], ...]] = (
 )
 
 
+_TARGETS: Final = ("to", "edit", "delete", "invite", "show", "open")  # a person or a message: never an empty text
 _NAME: Final = 40  # letters of an unknown name that are repeated
 
 
@@ -261,6 +262,8 @@ def read_line(line: bytes) -> InputLine:
             '{"invite": SENDER_ID}, {"leave": true}, {"show": NICK_OR_ID}, {"open": NICK_OR_ID} and '
             f'{{"to": NICK_OR_ID, "say": TEXT}}; {_fault(found)}'
         )
+    if blank := next((name for name in _TARGETS if not found.get(name, name).strip()), None):
+        raise ValueError(f'"{blank}" is empty')
     return _line(found)
 
 

@@ -18,11 +18,13 @@ def listening_place(listen: str, otherwise: int) -> tuple[str, int]:
     host, colon, port = listen.rpartition(":")
     if not colon or _is_ip(listen):
         host, port = listen, str(otherwise)
-    if not host or not port.isascii() or not port.isdecimal() or int(port) > LAST_PORT:
+    host = host[1:-1] if host.startswith("[") and host.endswith("]") else host
+    is_address = host == "localhost" or (_is_ip(host) and not {*"[]"} & {*host})
+    if not is_address or not port.isascii() or not port.isdecimal() or int(port) > LAST_PORT:
         raise CommandProblem(
             f"--listen is {listen!r}, and must be an IP address, or one and a port: 127.0.0.1:{otherwise}.", WRONG_USE
         )
-    return host.strip("[]"), int(port)
+    return host, int(port)
 
 
 def reachable_hosts(host: str) -> list[str]:

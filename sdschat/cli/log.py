@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem, channel_name
+from sdschat.cli.errors import WRONG_USE, CommandProblem, channel_name, given_name
 from sdschat.cli.histories import (
     WantedHistory,
     asked_moment,
@@ -25,7 +25,7 @@ from sdschat.store.journal import JournalRow, json_lines
 F = TypeVar("F", bound=Callable[..., Any])
 FORMATS: Final = ("text", "json", "md", "parquet")
 _WHICH: Final = (
-    click.option("--to", metavar="NICK", default="", help="Direct messages with this participant instead."),
+    click.option("--to", metavar="NICK", callback=given_name, help="Direct messages with this participant instead."),
     click.option("--since", metavar="TIME", help="From 10:02, 2026-01-31T15:00, yesterday, or 30m (ago)."),
     click.option("--until", metavar="TIME", help="Up to this moment."),
     click.option(
@@ -62,7 +62,9 @@ def which_options(command: F) -> F:
 @click.option("--json", "is_json", is_flag=True, help="The same as --format json.")
 @click.option("--format", "form", type=click.Choice(FORMATS), help="Form of the output.")
 @which_options
-@click.option("-f", "--follow", "follows", is_flag=True, help="Go on with what comes, until it is interrupted.")
+@click.option(
+    "-f", "--follow", "follows", is_flag=True, help="Go on with what comes, until --until is over or it is interrupted."
+)
 @click.option("--journal", is_flag=True, help="The journal of events instead: JSON lines, or Parquet.")
 @local_options
 def command(

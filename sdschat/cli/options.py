@@ -60,7 +60,7 @@ IN_USE: Final = "another process uses the profile "  # the origin of a name and 
 _PREFIX: Final = "SDSCHAT_"
 _READ_ELSEWHERE: Final = frozenset({PASSWORD_VARIABLE, PASSPHRASE_VARIABLE, CONFIG_VARIABLE := f"{_PREFIX}CONFIG"})
 _OF_TESTS: Final = re.compile(rf"{_PREFIX}(TEST_\w+|\w+_SEEDS)")
-_NAMED: Final = re.compile("|".join(re.escape(name) for name in sorted(SETTINGS, key=len, reverse=True)))
+_NAMED: Final = re.compile("|".join(["^timing", *map(re.escape, sorted(SETTINGS, key=len, reverse=True))]))
 _DURATIONS: Final = frozenset(name for name, setting in SETTINGS.items() if setting.parse.__name__ == "duration")
 _SIZES: Final = frozenset(name for name, setting in SETTINGS.items() if setting.parse.__name__ == "size")
 
@@ -138,7 +138,7 @@ def resolve(
         warnings.append(PASSWORD_SEEN)
     _work_out(general)
     values: dict[str, Value] = {}
-    origins: dict[str, str] = {}
+    origins = {"timing": general["timing"].origin}
     timing = str(general["timing"].value)
     for name in SETTINGS:
         found = _first(layers, name)
@@ -322,7 +322,7 @@ def written(name: str, value: Value | None) -> str:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_LOCAL: Final = (
+LOCAL: Final = (  # --name and --profile come first
     click.option("--name", metavar="NICK", help="Your nick. Default: that of the only profile, else your user name."),
     click.option(
         "--profile", metavar="NAME", help="The profile: messages and key. Default: the nick, or the only one."
@@ -332,7 +332,7 @@ _LOCAL: Final = (
     click.option("--set", "sets", metavar="KEY=VALUE", multiple=True, help="A setting; `sdschat config` lists them."),
     click.option("-v", "--verbose", count=True, help="Say more on standard error."),
 )
-_NETWORK: Final = (
+NETWORK: Final = (
     click.option("--broker", metavar="URL", help="mqtt://host:port, mqtts://, ws:// or wss://."),
     click.option("--wire", type=click.Choice(["spec", "nim"]), help="nim: the bytes of nim-sds; the setting sds.wire."),
     click.option("--timing", type=click.Choice(["spec", "demo"]), help="demo: repair within 2 to 10 s."),
@@ -352,15 +352,15 @@ def data_set_option(command: F) -> F:
 
 def local_options(command: F) -> F:
     """Add the options of a profile. The command gets one argument `chosen` in place of all of them."""
-    return _with(command, _LOCAL)
+    return with_options(command, LOCAL)
 
 
 def channel_options(command: F) -> F:
     """Add the options of a profile and of a broker, for commands that take part in a channel."""
-    return _with(command, (*_NETWORK, *_LOCAL))
+    return with_options(command, (*NETWORK, *LOCAL))
 
 
-def _with(command: F, options: tuple[Callable[[F], F], ...]) -> F:
+def with_options(command: F, options: tuple[Callable[[F], F], ...]) -> F:
     @functools.wraps(command)
     def wrapped(**given: Any) -> Any:
         return command(chosen=_choose(given), **given)

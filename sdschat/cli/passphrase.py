@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.cli.errors import WRONG_USE, CommandProblem, read_small
 
 PASSPHRASE_VARIABLE: Final = "SDSCHAT_PASSPHRASE"
 
@@ -16,9 +16,10 @@ def find_passphrase(file: Path | None, *, twice: bool) -> str:
     """Return the passphrase; `twice` asks again, to notice a mistyped one. Raises CommandProblem if there is none."""
     if file is not None:
         try:
-            return file.read_text(encoding="utf-8").rstrip("\r\n")
+            return read_small(file).rstrip("\r\n")
         except (OSError, UnicodeDecodeError) as error:
-            raise CommandProblem(f"The passphrase cannot be read from {file}: {error}.", WRONG_USE) from error
+            why = getattr(error, "strerror", "") or error
+            raise CommandProblem(f"The passphrase cannot be read from {file}: {why}.", WRONG_USE) from error
     if PASSPHRASE_VARIABLE in os.environ:
         return os.environ[PASSPHRASE_VARIABLE]
     if sys.stdin is None or not sys.stdin.isatty():

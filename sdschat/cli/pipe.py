@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 import sys
 
 import click
@@ -36,6 +38,8 @@ from sdschat.transport.tasks import first
 _UNDER_WAY = 600
 _ENOUGH = 300
 _LINGER = "5s"
+_ID = re.compile("[0-9a-f]{64}")
+_SHOWN = 40  # letters of what is no id
 
 
 @click.command("pipe")
@@ -203,6 +207,7 @@ class _Pipe:
         """Do what a line asks for. Raises ValueError for what cannot be done here."""
         members = self.node.sessions[self.channel].members
         if line.verb == "say":
+            self._require_id(line.target)
             self._say(line.text, line.target)
         elif line.verb == "to":
             self.open.add(sync_extension(self.node, self.channel).direct.send(line.target, line.text))
@@ -226,6 +231,15 @@ class _Pipe:
             members.invite(line.target)
         else:
             members.leave()
+
+    def _require_id(self, reply_to: str) -> None:
+        """Raise ValueError for what is not the id of a message: others would look for it in vain. Foreign ids are of
+        any form, so those are taken of messages that are here."""
+        session = self.node.sessions[self.channel]
+        if session.members is not None or not reply_to or _ID.fullmatch(reply_to):
+            return  # a members' channel looks for the post itself
+        if not session.channel.state.holds(reply_to):
+            raise ValueError(f'"reply_to" is {json.dumps(reply_to[:_SHOWN])}, and no id of a message')
 
     def _refuse(self, why: str) -> None:
         self.refused += 1

@@ -22,6 +22,7 @@ from sdschat.cli.errors import (
     WRONG_USE,
     CommandProblem,
     channel_name,
+    given_name,
     say,
     standard_input,
     time_option,
@@ -93,7 +94,10 @@ class _Order:
 @click.option("--wait", type=click.Choice(["sent", *_WANTED]), default="sent", help="The state to wait for.")
 @click.option("--timeout", default="30s", metavar="TIME", help="Longest time to wait. Default: 30s.")
 @click.option(
-    "--to", metavar="NICK", default="", help="To one participant alone, by nick or id; nobody else can read it."
+    "--to",
+    metavar="NICK",
+    callback=given_name,
+    help="To one participant alone, by nick or id; nobody else can read it.",
 )
 @click.option("--ephemeral", is_flag=True, help="A message that nobody keeps.")
 @data_set_option
@@ -140,6 +144,7 @@ class _Sending:
         self._order = replace(order, channel=node.named(order.channel))
         self._open: set[str] = set()  # ids of messages that have not reached the wanted state
         self._unsaid: set[str] = set()  # ids of messages that are not known to be saved, and not printed
+        self._unprinted: OSError | None = None  # why an id was not printed
         self._sent = 0
         self._unproven: set[str] = set()  # sender ids of who says without a signature that they have a message
         self._by: set[str] = set()  # sender ids of who acknowledged
@@ -177,6 +182,8 @@ class _Sending:
         except TimeoutError as error:
             raise CommandProblem(self._late(), NOT_IN_TIME) from error
         await self._require_voice()
+        if self._unprinted is not None:
+            raise self._unprinted
         if self._by and sys.stderr.isatty():
             say(self._witnesses())
         return DONE
@@ -300,7 +307,10 @@ class _Sending:
             message_id = getattr(body.post if isinstance(body, PostSaid) else body, "message_id", "")
         if message_id in self._unsaid:
             self._unsaid.remove(message_id)
-            print(message_id, flush=True)
+            try:
+                print(message_id, flush=True)
+            except OSError as error:  # the message is said all the same
+                self._unprinted = error
 
     def _hear(self, event: NodeEvent) -> None:
         body = event.body

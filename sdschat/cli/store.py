@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +25,16 @@ from sdschat.cli.errors import (
     time_option,
 )
 from sdschat.cli.histories import open_reader
-from sdschat.cli.options import STORE_NAME, WORKED_OUT, Chosen, FoundSettings, channel_options, written
+from sdschat.cli.options import (
+    LOCAL,
+    NETWORK,
+    STORE_NAME,
+    WORKED_OUT,
+    Chosen,
+    FoundSettings,
+    with_options,
+    written,
+)
 from sdschat.cli.output import counted, moment, safe
 from sdschat.cli.session import ATTEMPTS_EMBEDDED, first_connection, run_node
 from sdschat.node.node import Node
@@ -51,13 +61,21 @@ _FULL: Final = (
 )
 
 
+_OPTIONS: Final = (
+    *NETWORK,
+    click.option("--name", metavar="NICK", help=f"Its nick. Default: {STORE_NAME}."),
+    click.option("--profile", metavar="NAME", help="The profile: messages and key. Default: the nick."),
+    *LOCAL[2:],
+)
+
+
 @click.command("store")
 @click.argument("channels", nargs=-1, required=True, metavar="CHANNEL... | # | status | compact")
 @click.option("--keep", metavar="TIME", help="Drop packets older than this, such as 90d. Default: keep them for ever.")
 @click.option("--max-size", metavar="SIZE", help="Drop the oldest packets beyond this; the setting store.max_size.")
 @click.option("--metrics", metavar="IP:PORT", help="Serve metrics for Prometheus here, such as 127.0.0.1:9464.")
 @click.option("--json", "as_json", is_flag=True, help="With status: as JSON.")
-@channel_options
+@partial(with_options, options=_OPTIONS)
 def command(chosen: Chosen, channels: Sequence[str], keep: str | None, metrics: str | None, as_json: bool) -> int:
     """Archive channels, and answer for participants who were away.
 

@@ -36,4 +36,4 @@ def command(as_json: bool) -> None:
         "oldest_database_read": OLDEST_READ,
         "python": platform.python_version(),
     }
-    click.echo(json.dumps(told))
+    click.echo(json.dumps(told, separators=(",", ":")))

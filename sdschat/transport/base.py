@@ -315,9 +315,11 @@ class Topics:
 
 
 def normal_prefix(prefix: str) -> str:
-    """Return the prefix. Raises ValueError unless it is whole levels without wildcards."""
+    """Return the prefix. Raises ValueError unless it is whole levels without wildcards and control characters, outside
+    of the topics that begin with $, which are the broker's own."""
     levels = prefix.split("/")
-    if not all(levels) or any(character in prefix for character in "+#\0"):
+    unfit = any(one in "+#" or unicodedata.category(one) in ("Cc", "Cs") for one in prefix)
+    if not all(levels) or unfit or prefix.startswith("$"):
         raise ValueError(f"mqtt.topic_prefix is {prefix!r}, and must be one or more levels such as {DEFAULT_PREFIX}")
     return prefix
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def _print(found: Iterable[Finding], as_json: bool) -> None:
     for finding in found:
         if as_json:
-            click.echo(json.dumps(finding._asdict()))
+            click.echo(json.dumps(finding._asdict(), separators=(",", ":")))
         else:
             click.echo(f"{finding.state:6} {finding.what:24} {finding.says}")
 

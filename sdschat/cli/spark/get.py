@@ -173,6 +173,6 @@ def _print(rows: Iterable[dict[str, Any]]) -> int:
     printed = 0
     for row in rows:
         raw = None if row["raw"] is None else base64.b64encode(row["raw"]).decode()
-        click.echo(json.dumps(row | {"raw": raw}))
+        click.echo(json.dumps(row | {"raw": raw}, separators=(",", ":")))
         printed += 1
     return printed
