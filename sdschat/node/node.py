@@ -144,13 +144,17 @@ class Node:
             fail=self.fail,
         )
         self.sessions[name] = session
-        if private is not None:
-            session.attach(private)
-        for extension in basic_extensions(self._store, self.gate, limits()):
-            session.attach(extension)
-        for make in self._factories:
-            session.attach(make(session))
-        self._mend(session.name)
+        try:
+            own = () if private is None else (private,)
+            for extension in (*own, *basic_extensions(self._store, self.gate, limits())):
+                session.attach(extension)
+            for make in self._factories:
+                session.attach(make(session))
+            self._mend(name)
+        except BaseException:  # half a session would be taken for the whole one by the next joining
+            del self.sessions[name]
+            self._ready.pop(name, None)
+            raise
         self._emit(session.name, Joined(self.sender_id, self.nick, len(engine.state.outgoing.open)))
         self._mark_ready(session)
         session.start()

@@ -9,7 +9,7 @@ import pytest
 
 from sdschat.node.channel.extension import ExtensionOutput, OutgoingPacket
 from sdschat.node.channel.session import ChannelSession
-from sdschat.node.events import ConnectionChanged, MessageDelivered, PresenceChanged, TroubleMet
+from sdschat.node.events import ConnectionChanged, HandedOver, MessageDelivered, PresenceChanged, TroubleMet
 from sdschat.sds.state import Ready
 from sdschat.sds.values import Append, Now
 from sdschat.store.transaction import Transaction
@@ -127,5 +127,25 @@ def test_a_handler_that_raises_is_reported_and_stops_nobody(tmp_path: Path) -> N
             assert "own affair" in (await ann.until(TroubleMet)).detail
             bob.node.send("lobby", "go on")
             await ann.until_texts("go on")
+
+    asyncio.run(story())
+
+
+def test_a_joining_that_fails_half_way_leaves_no_session(tmp_path: Path) -> None:
+    """The next joining took the half of a session for a whole one, which never connected."""
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = w.start("ann")
+            node = ann.node
+            extensions = [Courier(), Courier()]  # two for one topic, the first time
+            node.extend(lambda _: extensions.pop() if extensions else Courier("timber"))
+            node.extend(lambda _: extensions.pop() if extensions else Courier("store/query"))
+            with pytest.raises(ValueError, match="sync is handled already"):
+                node.join("dev")
+            assert list(node.sessions) == ["lobby"]
+            node.join("dev")
+            sent = node.send("dev", "hello")
+            await ann.until(HandedOver, lambda told: told.message_id == sent.message_id)
 
     asyncio.run(story())

@@ -177,9 +177,13 @@ def test_who_is_removed_reads_and_writes_nothing_and_is_put_out_of_the_committee
             await _until_said(ann, "I am here")
             await _until_said(bob, "I am here")
             assert not halt_words(ann.node, name, carol.node.sender_id)
+            last = _say(carol, "just before")
             _private(ann).remove(carol.node.sender_id)
             await bob.until(EpochChanged)
             await carol.until(NotAMember)
+            hers = Conversations(carol.node).conversation(name)
+            assert isinstance(hers, MembersConversation)
+            assert hers.journey(last).cut_off
             assert halt_words(ann.node, name, bob.node.sender_id), "two of three"
             said = _say(ann, "without carol")
             await _until_said(bob, "without carol")

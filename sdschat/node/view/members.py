@@ -130,6 +130,7 @@ class PostJourney(NamedTuple):
     let_in: bool = True  # we are a member, and may write
     next_at: int = 0
     removed: tuple[Participant, ...] = ()
+    cut_off: bool = False  # we were removed, and hear no more of it
 
 
 class MembersConversation(ChannelConversation):
@@ -176,9 +177,9 @@ class MembersConversation(ChannelConversation):
         others = [one for one in map(person, found.lacking) if not one.own]
         removed = tuple(one for one in others if session.is_outsider(one.sender_id))
         lacking = tuple(one for one in others if one not in removed)
-        wake = engine.next_wake()
-        next_at = 0 if wake is None else self._node.clock.now().to_wall(wake)
-        return PostJourney(found.word, writer, lacking, engine.me is not None, next_at, removed)
+        next_at = 0 if (wake := engine.next_wake()) is None else self._node.clock.now().to_wall(wake)
+        cut_off = session.private is not None and not session.private.is_member
+        return PostJourney(found.word, writer, lacking, engine.me is not None, next_at, removed, cut_off)
 
     def people(self) -> list[Participant]:
         found, session = super().people(), self.session

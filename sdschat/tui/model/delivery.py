@@ -59,6 +59,11 @@ def delivery_sentence(
 def journey_sentence(journey: PostJourney, written_at: int, now: int, *, connected: bool) -> str:
     """Return the sentence for an own post of a members' channel: who has not shown to have it, why, and when the next
     chance is. `written_at`: when it was posted."""
+    if journey.cut_off and journey.word != "settled":
+        reached = "It is here alone" if journey.word == "queued" else "What became of it is not heard here any more"
+        return (
+            f"You were removed from this channel. {reached}, and nothing of yours is sent: a new invite changes that."
+        )
     if journey.word == "queued" and not journey.let_in:
         return "You are not let in yet: it is here alone, and is written once a member lets you in."
     if journey.word == "queued":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sdschat.node.event_words import put_out_words
 from sdschat.node.view.members import PostJourney
 from sdschat.node.view.values import AckState, Evidence, OwnFate, Participant
 from sdschat.sds.state import Peers
@@ -156,3 +157,26 @@ def test_the_sentence_for_a_post_says_who_lacks_it_why_and_when_the_next_chance_
         "There is no connection, so nobody can show now to have it. carol has not shown yet to have it. "
         "Written into the log by you."
     )
+
+
+@pytest.mark.parametrize(
+    ("word", "reached"),
+    [
+        ("queued", "It is here alone"),
+        ("sent", "What became of it is not heard here any more"),
+        ("known", "What became of it is not heard here any more"),
+    ],
+)
+def test_a_post_of_who_was_removed_waits_for_nobody(word: str, reached: str) -> None:
+    """It was said to be written once its turn comes, and to have a next chance."""
+    cut_off = PostJourney(word, lacking=(person("bob", 5),), cut_off=True)
+    assert journey_sentence(cut_off, NOON, NOW, connected=True) == (
+        f"You were removed from this channel. {reached}, and nothing of yours is sent: a new invite changes that."
+    )
+    settled = journey_sentence(PostJourney("settled", cut_off=True), NOON, NOW, connected=True)
+    assert settled == "All members have it, and it is final."
+
+
+def test_a_private_channel_does_not_call_silent_who_may_have_been_removed() -> None:
+    assert put_out_words("garden").startswith("you were put out, since you were silent.")
+    assert put_out_words("garden~k3x9q0").startswith("you were put out, since you were removed, or silent.")
