@@ -354,7 +354,8 @@ class EventPrinter:
             case events.NotPublished(failure=failure, detail=detail):
                 return f"a packet was not sent ({failure}): {detail}"
             case events.SaidTwoThings(sender_id, number, message_id):
-                return f"{sender_id} says two things: message {number} of theirs is there twice ({message_id})"
+                which = f"message {number} of theirs is there twice ({message_id})"
+                return f"{sender_id} says two things: {which if self._verbose else 'two messages have one number'}"
             case events.OwnOverLimit():
                 return _TOO_FAST
             case events.NotAMember(why):

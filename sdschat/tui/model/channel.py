@@ -17,7 +17,7 @@ from sdschat.node.view.private import is_only_member, members_of_these
 from sdschat.node.view.tags import are_alike
 from sdschat.node.view.values import AckState, Key, Shown, shown_of
 from sdschat.tui.model import history
-from sdschat.tui.model.event_notes import DETAIL, left_over, note_of, over_limit_note
+from sdschat.tui.model.event_notes import DETAIL, kept_note, left_over, note_of
 from sdschat.tui.model.from_events import phase_of
 from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, Tone, gap_items, gap_words
 from sdschat.tui.model.late import LateMessages
@@ -190,9 +190,8 @@ class ChannelModel:
                 self.history = body
                 self._gaps_stale = True
                 self.changes |= ModelChange.ROWS | ModelChange.BADGES
-            case events.OwnOverLimit() | events.OverLimit():
-                key, text = over_limit_note(body, self.name_of)
-                self._lines.say_over_limit(key, text, at)
+            case events.OwnOverLimit() | events.OverLimit() | events.SaidTwoThings():
+                self._lines.say_kept(kept_note(body, self.name_of), at)
                 self.changes |= ModelChange.ROWS
             case events.StrangersChanged(keys, messages, opened):
                 if opened:

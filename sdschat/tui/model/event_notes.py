@@ -10,7 +10,7 @@ from sdschat.node.event_words import claim_words, own_key_words, saving_failed_w
 from sdschat.node.events import BodiesFetched, NickChanged, NickClaimed
 from sdschat.node.store_client.events import StoreLeft
 from sdschat.node.view.values import Conversation
-from sdschat.tui.model.items import Tone
+from sdschat.tui.model.items import KeptNote, Tone
 from sdschat.tui.model.words import (
     author_gap_words,
     before_join_words,
@@ -32,6 +32,7 @@ _MOMENT: Final = 15_000
 # Names a participant, from the sender id and a proven nick.
 NameOf = Callable[[str, str], str]
 Line = tuple[str, Tone]
+KeptBody = events.OverLimit | events.OwnOverLimit | events.SaidTwoThings
 
 
 def note_of(body: events.EventBody, name_of: NameOf) -> Line | None:
@@ -74,12 +75,6 @@ def _note_of_numbers(body: events.EventBody, name_of: NameOf) -> Line | None:
             return author_gap_words(name_of(sender_id, ""), low, high), Tone.INFO
         case events.AuthorGapClosed(sender_id, high):
             return f"{name_of(sender_id, '')}'s {ordinal(high)} message has come", Tone.INFO
-        case events.SaidTwoThings(sender_id, number, message_id):
-            return (
-                f"{name_of(sender_id, '')} says two things: the {ordinal(number)} message is there twice, and "
-                f"{short(message_id)} is the second one",
-                Tone.ALERT,
-            )
     words = own_key_words(body)
     return (words, Tone.ALERT) if words else None
 
@@ -96,14 +91,19 @@ def clock_words(name: str, ahead: int) -> str:
     )
 
 
-def over_limit_note(body: events.OverLimit | events.OwnOverLimit, name_of: NameOf) -> tuple[str, str]:
-    """Return the sender for whom the line stands, and its text: it is kept, and its number changes."""
-    if isinstance(body, events.OwnOverLimit):
-        return "own", own_over_limit_words(body.messages)
+def kept_note(body: KeptBody, name_of: NameOf) -> KeptNote:
+    """Return the line for what happens again: it is kept, and its number changes."""
+    match body:
+        case events.OwnOverLimit(messages):
+            return KeptNote("own", own_over_limit_words(messages))
+        case events.SaidTwoThings(sender_id, number, message_id):
+            twice = f"the {ordinal(number)} message is there twice, and {short(message_id)} is the second one"
+            text = f"{name_of(sender_id, '')} says two things: {twice}"
+            return KeptNote(f"two {sender_id}", text, Tone.ALERT, counts=True)
     name = name_of(body.sender_id, nick_text(body.nick)) if body.sender_id else "others"
     if body.before_join:
-        return body.sender_id, before_join_words(body.messages, name)
-    return body.sender_id, over_limit_words(body.messages, name, short(body.sender_id, 8))
+        return KeptNote(body.sender_id, before_join_words(body.messages, name))
+    return KeptNote(body.sender_id, over_limit_words(body.messages, name, short(body.sender_id, 8)))
 
 
 def left_over(conversation: Conversation, known: int, now: int) -> Line | None:

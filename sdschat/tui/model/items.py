@@ -168,6 +168,16 @@ class Tone(StrEnum):
     HELP = "help"
 
 
+class KeptNote(NamedTuple):
+    """A line that stays for what happens again. `key`: of whom or what it tells; `counts`: it says how often that
+    happened within a minute."""
+
+    key: str
+    text: str
+    tone: Tone = Tone.INFO
+    counts: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class NoteItem:
     """A line of the program. It stands below the row that was the newest when it was added."""

@@ -10,11 +10,12 @@ from operator import attrgetter
 from typing import Final
 
 from sdschat.node.view.values import Key
-from sdschat.tui.model.items import GapItem, Item, MessageItem, NoteItem, Place, Tone, tail_key
+from sdschat.tui.model.items import GapItem, Item, KeptNote, MessageItem, NoteItem, Place, Tone, tail_key
 from sdschat.tui.model.words import strangers_words
 
 MOST: Final = 1500  # rows in memory; beyond that, those farthest from the visible ones are dropped
 _MOST_NOTES: Final = 500  # lines of the program, also those outside the part in memory; then the oldest is dropped
+_MINUTE: Final = 60_000  # milliseconds
 _place = attrgetter("place")
 
 
@@ -185,12 +186,13 @@ class Timeline:
 
 class ProgramLines:
     """Puts lines of the program into a timeline. At most one stands for the new keys that wait, and one for each sender
-    who exceeds the limit: their texts change while they are in the timeline."""
+    who exceeds the limit or says two things: their texts change while they are in the timeline."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
         self._added = 0
-        self._over_limit: dict[str, NoteItem] = {}
+        self._kept: dict[str, NoteItem] = {}
+        self._counted: dict[str, tuple[int, int]] = {}  # how often something happened, and since when
         self._strangers: NoteItem | None = None
 
     def add(self, text: str, at: int, tone: Tone = Tone.INFO, below: Key | None = None) -> NoteItem:
@@ -206,9 +208,16 @@ class ProgramLines:
         newest = rows.items[-1].place[:2] if rows.at_end and rows.items else (0, "")
         return newest if rows.at_end and rows.last_key() is not None else max(newest, tail_key(at))
 
-    def say_over_limit(self, sender: str, text: str, at: int) -> None:
-        """Say in the one line for this sender what exceeds the limit."""
-        self._over_limit[sender] = self._change(self._over_limit.get(sender), text, at)
+    def say_kept(self, note: KeptNote, at: int) -> None:
+        """Say in one line what happens again. What is counted begins a new line after a minute."""
+        before, text = self._kept.get(note.key), note.text
+        if note.counts:
+            times, since = self._counted.get(note.key, (0, at))
+            if at - since > _MINUTE:
+                before, times, since = None, 0, at
+            self._counted[note.key] = (times + 1, since)
+            text += f" ({times + 1} times within a minute)" if times else ""
+        self._kept[note.key] = self._change(before, text, at, note.tone)
 
     def say_strangers(self, keys: int, messages: int, at: int) -> None:
         """Say how many new keys wait. Remove the line if none does."""
@@ -217,10 +226,10 @@ class ProgramLines:
         if before is not None and not keys:
             self._timeline.remove(before)
 
-    def _change(self, before: NoteItem | None, text: str, at: int) -> NoteItem:
+    def _change(self, before: NoteItem | None, text: str, at: int, tone: Tone = Tone.INFO) -> NoteItem:
         """Change the text of a line, or add one if there is none any more."""
         if before is None or before.place not in self._timeline.notes:
-            return self.add(text, at)
+            return self.add(text, at, tone)
         line = replace(before, text=text)
         self._timeline.put(line)
         return line

@@ -13,12 +13,16 @@ from sdschat.node.events import (
     EventBody,
     IdentityUsedElsewhere,
     NodeEvent,
+    SaidTwoThings,
     SavingFailed,
     UnsignedInOurName,
 )
 from sdschat.store.errors import DiskFull
-from sdschat.tui.model.event_notes import note_of
-from sdschat.tui.model.items import Tone
+from sdschat.tui.model.event_notes import kept_note, note_of
+from sdschat.tui.model.items import NoteItem, Tone
+from sdschat.tui.model.timeline import ProgramLines, Timeline
+from sdschat.tui.model.words import short
+from tests.tui.model.samples import NOON
 
 
 def test_only_the_chat_that_tries_again_says_that_a_full_disk_is_tried_again() -> None:
@@ -56,3 +60,24 @@ def test_the_chat_and_the_commands_say_the_same_of_the_own_key(
 )
 def test_a_clock_that_differs_is_told_with_what_it_does(ahead: int, said: str) -> None:
     assert note_of(ClockDiffers("b" * 32, "bob", ahead), lambda sender_id, nick: nick) == (said, Tone.ALERT)
+
+
+def test_what_one_key_says_twice_again_and_again_is_one_line_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
+    """A key that is used on two machines, or cheats, filled the log with 99 lines."""
+    timeline = Timeline()
+    timeline.at_start = timeline.at_end = True
+    lines, printer = ProgramLines(timeline), EventPrinter(0, "me")
+    for number in range(1, 100):
+        body = SaidTwoThings("b" * 32, number, f"{number:064x}")
+        lines.say_kept(kept_note(body, lambda sender_id, nick: "bob"), NOON + number * 500)
+        printer(NodeEvent("lobby", NOON, body))
+    lines.say_kept(kept_note(SaidTwoThings("c" * 32, 1, "f" * 64), lambda sender_id, nick: "carol"), NOON)
+    lines.say_kept(kept_note(SaidTwoThings("b" * 32, 100, "f" * 64), lambda sender_id, nick: "bob"), NOON + 61_000)
+    told = [item.text for item in timeline.items if isinstance(item, NoteItem)]
+    assert told == [
+        f"bob says two things: the 99th message is there twice, and {short(f'{99:064x}')} is the second one "
+        "(99 times within a minute)",
+        f"carol says two things: the 1st message is there twice, and {short('f' * 64)} is the second one",
+        f"bob says two things: the 100th message is there twice, and {short('f' * 64)} is the second one",
+    ]
+    assert capsys.readouterr().err == f"lobby: {'b' * 32} says two things: two messages have one number\n"
