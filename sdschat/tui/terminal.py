@@ -55,11 +55,12 @@ _MUTE: Final = ("linux", "dumb")  # terminals that do not know the question, and
 _WEB_DRIVER: Final = "textual.drivers.web_driver:WebDriver"
 
 # What is pasted stands between two marks. Control characters in it are dropped: Textual takes what follows an escape
-# there for keys, so that a line break in it would send, and others would reach the terminal when they are drawn.
+# there for keys, so that a line break in it would send, and others would reach the terminal when they are drawn. So
+# are those that turn the direction of what follows: the input would show another order than it sends.
 _PASTE_BEGINS: Final = "\x1b[200~"
 _PASTE_ENDS: Final = "\x1b[201~"
 _PASTE_RESTS: Final = 5.0  # seconds: what a paste would send by itself is worse than a key that waits
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class PasteCleaner:
@@ -180,7 +181,8 @@ class KeyParser(XTermParser):
         if sequence in _ALT:
             return [events.Key(_ALT[sequence], None)]
         if _ALT_LETTER.fullmatch(sequence) and sequence not in ANSI_SEQUENCES_KEYS:
-            return super()._sequence_to_key_events(sequence[1], alt=True)
+            named = super()._sequence_to_key_events(sequence[1], alt=True)
+            return [events.Key(event.key, None) for event in named]  # where it is bound to nothing, it types nothing
         found = super()._sequence_to_key_events(_OTHER_KEYS.sub(_in_the_form_of_kitty, sequence), alt)
         if alt and not sequence.isalnum():  # Textual knows no such key with Alt, and drops the escape
             return [events.Key("escape", _ESCAPE), *found]

@@ -38,6 +38,8 @@ STEPS = (
     Step("", "\r", "four ⇡ unacked", "> three"),
     Step("Tab", "/leg\t", "> /legend"),
     Step("", CLEAR, ">", "> /legend"),
+    Step("", f"x{ESC}zy", "> xy"),  # Alt+z does nothing
+    Step("", CLEAR, ">", "> xy"),
     Step("Up", f"{ESC}[A", "> three four"),
     Step("Down", f"{ESC}[B", ">", "> three"),
     Step("Ctrl+R", "\x12one", "search in what you wrote: one_"),
@@ -155,7 +157,14 @@ def test_however_a_terminal_says_new_line_nothing_is_sent(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("sent", "key"),
-    [("\x1b[27;3;49~", "alt+1"), ("\x1b[27;3;97~", "alt+a"), ("\x1b[27;4;65~", "alt+shift+a"), ("\x1b1", "alt+1")],
+    [
+        ("\x1b[27;3;49~", "alt+1"),
+        ("\x1b[27;3;97~", "alt+a"),
+        ("\x1b[27;4;65~", "alt+shift+a"),
+        ("\x1b1", "alt+1"),
+        ("\x1bz", "alt+z"),
+        ("\x1bä", "alt+ä"),
+    ],
 )
 def test_alt_is_not_lost(sent: str, key: str) -> None:
     (event,) = KeyParser().feed(sent)
@@ -328,7 +337,8 @@ def test_esc_and_ctrl_u_at_once_close_help_and_clear_the_input(tmp_path: Path) -
 def test_a_paste_comes_whole_and_without_control_characters_in_pieces_of_any_size(size: int) -> None:
     """Text behind an escape in a paste was taken for keys: a line break in it sent."""
     sent = (
-        f"a{ESC}[200~rm {ESC} one\rsecond line, which is longer\rt\x9bh\x07ird{ESC}[20{ESC}[201~b{ESC}[200~c{ESC}[201~d"
+        f"a{ESC}[200~rm {ESC} one\rsecond line, which is longer\rt\x9bh\x07i\u202er\u2066d"
+        f"{ESC}[20{ESC}[201~b{ESC}[200~c{ESC}[201~d"
     )
     parser, found = KeyParser(), list[str]()
     for at in range(0, len(sent), size):
