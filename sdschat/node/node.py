@@ -111,7 +111,6 @@ class Node:
         topics = Topics(self.named(name), self.settings.topic_prefix)
         if topics.channel in self.sessions:
             return self.sessions[topics.channel]
-
         prepare, self._prepare = self._prepare, []
         for install in prepare:
             install()
@@ -145,8 +144,7 @@ class Node:
         )
         self.sessions[name] = session
         try:
-            own = () if private is None else (private,)
-            for extension in (*own, *basic_extensions(self._store, self.gate, limits())):
+            for extension in (*filter(None, (private,)), *basic_extensions(self._store, self.gate, limits())):
                 session.attach(extension)
             for make in self._factories:
                 session.attach(make(session))
