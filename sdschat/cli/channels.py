@@ -61,7 +61,7 @@ def command(chosen: Chosen, as_json: bool) -> None:
         click.echo(
             f"{safe(info.channel):{width}}  {info.messages:8}  {unread:>6}  {info.open_outgoing:7}{waiting}  "
             f"{info.missing:7}  {info.lost:4}  {info.peers:5}  {_newest(info, today):{_DATE}}  {info.fingerprint[:8]}"
-            f"{_words(info, private.get(info.channel), members.get(info.channel), me)}"
+            f"{_words(private.get(info.channel), members.get(info.channel), me)}"
         )
 
 
@@ -87,11 +87,11 @@ def _tallied(info: ChannelInfo, members: ChannelStatus | None) -> ChannelInfo:
     )
 
 
-def _words(info: ChannelInfo, state: PrivateState | None, members: ChannelStatus | None, me: str) -> str:
+def _words(state: PrivateState | None, members: ChannelStatus | None, me: str) -> str:
     if removal := removal_words(state, me):
         return f"  {removal}"
     if members is not None:
-        return f"  {in_a_line(info.channel, members)}"
+        return f"  {in_a_line(members)}"
     if state is None:
         return ""
     return f"  private, key {state.roster.epoch_number}, {counted(len(state.members), 'member')}"

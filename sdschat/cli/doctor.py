@@ -164,7 +164,7 @@ def _files(chosen: Chosen, now: int) -> Iterator[CheckResult]:
     messages = sum(info.messages for info in channels) + sum(state.posts for state in members.values())
     yield CheckResult(True, "profile", f"{path}: {counted(len(channels), 'channel')}, {counted(messages, 'message')}")
     for name, state in members.items():
-        yield CheckResult(True, "members", f"{safe(name)}: {in_a_line(name, state)}")
+        yield CheckResult(True, "members", f"{safe(name)}: {in_a_line(state)}")
     for info in channels:
         ahead = info.newest - now
         if ahead > chosen.settings.config.max_skew:

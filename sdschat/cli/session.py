@@ -18,7 +18,7 @@ from sdschat.cli.output import safe
 from sdschat.identity.content import problems_with
 from sdschat.identity.key_book import NickClaimed
 from sdschat.node import events
-from sdschat.node.event_words import claim_words, own_key_words, put_out_words, saving_failed_words
+from sdschat.node.event_words import claim_words, own_key_words, saving_failed_words
 from sdschat.node.members.opening import members_extension
 from sdschat.node.network import MqttNetwork
 from sdschat.node.node import Node
@@ -323,12 +323,12 @@ class EventPrinter:
         self._said = ""
 
     def __call__(self, event: events.NodeEvent) -> None:
-        text = self._text(event.channel, event.body)
+        text = self._text(event.body)
         if text and (text != self._said or self._verbose):
             self._said = text
             say(f"{event.channel}: {text}" if event.channel else text)
 
-    def _text(self, channel: str, body: events.EventBody) -> str:
+    def _text(self, body: events.EventBody) -> str:
         match body:
             case events.ConnectionChanged(state="disconnected", why=why, detail=detail, ever=ever):
                 return f"not connected: {detail}" if (ever or self._verbose) and why != Why.CLOSED else ""
@@ -342,7 +342,10 @@ class EventPrinter:
                     "What you write until then waits"
                 )
             case events.MemberStatusChanged(self._me, _, "evicted"):
-                return f"{put_out_words(channel)}. What you write until then waits"
+                return (
+                    "you were put out, since you were silent or removed. You knock: a member has to let you in again. "
+                    "What you write until then waits"
+                )
             case events.MemberStatusChanged(self._me, _, "left"):
                 return "you have left: what you write is neither kept nor sent. A member can let you in again"
             case events.Knocked(sender_id, nick):

@@ -11,7 +11,6 @@ from sdschat.cli.errors import WRONG_USE, CommandProblem, channel_name
 from sdschat.cli.histories import open_reader, own_id, require_channel
 from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import counted, safe
-from sdschat.node.event_words import put_out_words
 from sdschat.node.members.record import is_members_channel, load_records
 from sdschat.node.members.saved import ChannelStatus, answering, saved_status
 from sdschat.node.private.record import PrivateState, private_state
@@ -20,6 +19,7 @@ from sdschat.store.reader import Reader
 _DIGITS = 8
 _ABSENT: Final = {  # phases in which nothing is written here
     "knocking": "not let in: a member has to invite you",
+    "put_out": "you were put out, since you were silent or removed. You knock: a member has to let you in again",
     "left": "you have left, and write nothing more: a member can invite you again",
     "removed": "you were removed, and write nothing more",
 }
@@ -83,15 +83,10 @@ def statuses(chosen: Chosen, reader: Reader) -> dict[str, ChannelStatus]:
     return {name: status_of(chosen, reader, name) for name in sorted(load_records(reader))}
 
 
-def _absence(name: str, found: ChannelStatus) -> str:
-    """Say why nothing is written here; empty if we are a member."""
-    return put_out_words(name) if found.phase == "put_out" else _ABSENT.get(found.phase, "")
-
-
-def in_a_line(name: str, found: ChannelStatus) -> str:
+def in_a_line(found: ChannelStatus) -> str:
     """Return the state of a channel, in one line."""
-    if absence := _absence(name, found):
-        return absence
+    if found.phase in _ABSENT:
+        return _ABSENT[found.phase]
     names = {member.sender_id: safe(member.nick) or member.sender_id[:_DIGITS] for member in found.committee}
     waits = ", ".join(names.get(one, one[:_DIGITS]) for one in found.waiting_for)
     words = f"{counted(len(names), 'member')}, checkpoint {found.number}, {counted(found.posts, 'post')}"
@@ -143,8 +138,8 @@ def as_object(name: str, found: ChannelStatus) -> dict[str, Any]:
 
 def print_status(name: str, found: ChannelStatus) -> None:
     click.echo(f"{safe(name)}: a members' channel, data set {found.data_set}")
-    if absence := _absence(name, found):
-        click.echo(absence)
+    if found.phase in _ABSENT:
+        click.echo(_ABSENT[found.phase])
     if not found.committee:
         if found.unwritten:
             click.echo(f"posts that wait until then: {found.unwritten}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from sdschat.identity.signing import beginnings
 from sdschat.node.events import DeviceRenewed, EventBody, IdentityUsedElsewhere, UnsignedInOurName
-from sdschat.node.private.record import base_name
 
 
 def own_key_words(body: EventBody) -> str:
@@ -38,9 +37,3 @@ def claim_words(nick: str, sender_id: str, held_as: str, held_by: str, *, verifi
 
 def saving_failed_words(why: str) -> str:
     return f"nothing can be saved, so nothing is sent or shown: {why}; it is tried again"
-
-
-def put_out_words(channel: str) -> str:
-    """Say that we were put out of a members' channel, and why: a private one puts out whom an admin removed, too."""
-    why = "you were removed, or silent" if base_name(channel) else "you were silent"
-    return f"you were put out, since {why}. You knock: a member has to let you in again"

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 from sdschat.node import events
-from sdschat.node.event_words import put_out_words
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import MembersConversation, PostJourney, fork_words, standing_words
 from sdschat.node.view.values import Conversation, Key
@@ -30,6 +29,8 @@ _OWN_STATUS: Final = {
     "member": "you are a member",
     "silent": "you are silent: the others may put you out",
     "reinstated": "you were heard: you stay",
+    "evicted": "you were put out, since you were silent or removed: you knock, and a member has to let you in again. "
+    "What you write until then waits",
     "left": "you have left: what you write here is neither kept nor sent. A member can let you in again, with "
     "/invite NICK; ask one with /msg",
 }
@@ -168,8 +169,6 @@ class MembersLines:
 
     def _own_status(self, status: str) -> str:
         """Return what became of us, and where we do not write any more, of what we write."""
-        if status == "evicted":
-            return f"{put_out_words(self._model.name)}. What you write until then waits"
         words = _OWN_STATUS[status]
         return words.replace("NICK", nick_text(self._model.view.node.nick)) if status == "left" else words
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from sdschat.node.event_words import put_out_words
 from sdschat.node.view.members import PostJourney
 from sdschat.node.view.values import AckState, Evidence, OwnFate, Participant
 from sdschat.sds.state import Peers
@@ -175,8 +174,3 @@ def test_a_post_of_who_was_removed_waits_for_nobody(word: str, reached: str) -> 
     )
     settled = journey_sentence(PostJourney("settled", cut_off=True), NOON, NOW, connected=True)
     assert settled == "All members have it, and it is final."
-
-
-def test_a_private_channel_does_not_call_silent_who_may_have_been_removed() -> None:
-    assert put_out_words("garden").startswith("you were put out, since you were silent.")
-    assert put_out_words("garden~k3x9q0").startswith("you were put out, since you were removed, or silent.")
