@@ -20,7 +20,7 @@ from sdschat.node.channel.strangers_share import saved_strangers
 from sdschat.node.private.record import full_name
 from sdschat.node.profile import profile_names
 from sdschat.node.view.moments import parse_moment, parse_search
-from sdschat.node.view.tags import are_alike, beginning
+from sdschat.node.view.tags import are_alike, tag_among
 from sdschat.node.view.user_texts import silent_nicks
 from sdschat.store.display_rows import ChannelInfo, DisplayMessage
 from sdschat.store.reader import Reader
@@ -166,7 +166,7 @@ class AuthorTags:
         if tag is None:
             self._read()  # with --follow, the keys of new participants
             like_us = {self._me} if sender_id != self._me and are_alike(nick, self._nick) else set()
-            tag = beginning(sender_id, nick, like_us | self._book.others_called(nick, sender_id))
+            tag = tag_among(sender_id, nick, like_us | self._book.others_called(nick, sender_id))
             self._tags[sender_id, nick] = tag
         return tag
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -78,12 +78,13 @@ def ids_called(name: str, known: Iterable[tuple[str, str]]) -> list[str]:
     return sorted(found or {one for one, nick in pairs if goes_by(one, nick, name)})
 
 
-def beginnings(sender_ids: Collection[str]) -> dict[str, str]:
-    """Return the beginning of each id: as long as it takes to tell it from the others. Anybody can make a key whose id
-    begins with the eight letters of another one."""
-    digits = range(_BEGINNING, _SENDER_ID_DIGITS)
-    enough = next((each for each in digits if len({one[:each] for one in sender_ids}) == len(set(sender_ids))), None)
-    return {one: one[:enough] for one in sender_ids}
+def beginning_of(sender_id: str, others: Iterable[str], least: int = _BEGINNING) -> str:
+    """Return the first `least` letters of an id, or as many more as it takes to tell it from all others. Anybody can
+    make a key whose id begins with the eight letters of another one."""
+    alike = {other[: len(sender_id)] for other in others} - {sender_id}
+    while least < len(sender_id) and (alike := {other for other in alike if other.startswith(sender_id[:least])}):
+        least += 1
+    return sender_id[:least]
 
 
 def _has_id(sender_id: str, nick: str, name: str) -> bool:

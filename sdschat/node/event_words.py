@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sdschat.identity.signing import beginnings
+from sdschat.identity.signing import beginning_of
 from sdschat.node.events import DeviceRenewed, EventBody, IdentityUsedElsewhere, UnsignedInOurName
 
 
@@ -27,8 +27,7 @@ def own_key_words(body: EventBody) -> str:
 def claim_words(nick: str, sender_id: str, held_as: str, held_by: str, *, verified: bool) -> str:
     """Return in words that two keys go by one nick, or by nicks that look alike. Who came first may still be the one
     who takes the name of another: only the alarm about somebody who was verified says who is not who."""
-    ids = beginnings((held_by, sender_id))
-    first, later = ids[held_by], ids[sender_id]
+    first, later = beginning_of(held_by, (sender_id,)), beginning_of(sender_id, (held_by,))
     if verified:
         return f"ALARM: {nick} ({later}) is NOT the {held_as} whom you verified ({first}): it is another key"
     by = nick if nick == held_as else f"nicks that look alike, {held_as} and {nick}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdschat.identity.signing import ids_called
+from sdschat.identity.signing import beginning_of, ids_called
 
 _ANN, _OTHER, _BOB = "4cb9ec7e" * 4, "1bdaeadd" * 4, "4cb9ffff" * 4
 _KNOWN = ((_ANN, "ann"), (_OTHER, "ann"), (_BOB, "Bob"))
@@ -49,3 +49,22 @@ def test_who_is_spoken_to_is_meant_by_the_name_with_an_at_sign_in_front() -> Non
     known = [(_ANN, "ann"), (_BOB, "@bob"), (_OTHER, "@ann")]
     assert ids_called("@ann", known) == [_ANN], "nobody takes the name of somebody else by an @ in front"
     assert ids_called("@bob", known) == [_BOB]
+
+
+@pytest.mark.parametrize(
+    ("other", "shown"),
+    [
+        ("ffff", "0123"),
+        ("0123ffff", "01234"),
+        ("0123456f", "01234567"),
+        ("0123456", "01234567"),  # an id of another make
+        ("0123456789abcdee", "0123456789abcdef"),
+        ("0123456789abcdef", "0123"),
+    ],
+)
+def test_the_beginning_of_an_id_is_as_long_as_it_takes_to_tell_it_from_others(other: str, shown: str) -> None:
+    assert beginning_of("0123456789abcdef", ("eeee", other), 4) == shown
+
+
+def test_eight_letters_of_an_id_are_shown_at_least() -> None:
+    assert beginning_of("0123456789abcdef", ()) == "01234567"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sdschat.identity.signing import beginnings, ids_called, sender_id_of
+from sdschat.identity.signing import beginning_of, ids_called, sender_id_of
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.private.record import private_state
 from sdschat.node.private.rights import require_right_to_remove
@@ -37,8 +37,9 @@ def one_called(private: PrivateChannel, name: str, known: dict[str, str]) -> str
     found = ids_called(name, known.items())
     if len(found) == 1:
         return found[0]
-    ids = beginnings(known)
-    listed = (f"{known[one] or 'somebody without a nick'} ({ids[one]})" for one in found or _members(private))
+    listed = (
+        f"{known[one] or 'somebody without a nick'} ({beginning_of(one, known)})" for one in found or _members(private)
+    )
     if found:
         raise ValueError(f"{len(found)} people are called {name}: {', '.join(listed)}. Give the beginning of an id.")
     raise ValueError(f"No member of {private.record.name} is called {name}. There are: {', '.join(listed)}.")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
 from sdschat.identity.lookalikes import skeleton
-from sdschat.identity.signing import ids_called
+from sdschat.identity.signing import beginning_of, ids_called
 from sdschat.node.view.values import Participant
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def tag_of(node: Node, sender_id: str, nick: str) -> str:
     others = _others(node, sender_id, nick)
     for session in node.sessions.values():
         others |= session.presence.called(nick) - {sender_id}
-    return beginning(sender_id, nick, others)
+    return tag_among(sender_id, nick, others)
 
 
 def tagged(node: Node, people: Sequence[Participant]) -> list[Participant]:
@@ -39,7 +39,7 @@ def tagged(node: Node, people: Sequence[Participant]) -> list[Participant]:
         if person.nick:
             others = _others(node, person.sender_id, person.nick)
             others.update(one for one in users[skeleton(person.nick)] if one != person.sender_id)
-            person = person._replace(tag=beginning(person.sender_id, person.nick, others))
+            person = person._replace(tag=tag_among(person.sender_id, person.nick, others))
         found.append(person)
     return found
 
@@ -65,9 +65,6 @@ def _others(node: Node, sender_id: str, nick: str) -> set[str]:
     return own | node.gate.book.others_called(nick, sender_id)
 
 
-def beginning(sender_id: str, nick: str, others: Iterable[str]) -> str:
-    """Return as much of an id as no other one begins with; nothing where there is no other one."""
-    others, digits = list(others), _DIGITS
-    while digits < len(sender_id) and any(one[:digits] == sender_id[:digits] for one in others):
-        digits += _DIGITS
-    return sender_id[:digits] if others or _LOOKS_TAGGED.search(nick) else ""
+def tag_among(sender_id: str, nick: str, others: Collection[str]) -> str:
+    """Return the tag of somebody whose nick these others have, too; an empty text where there are none."""
+    return beginning_of(sender_id, others, _DIGITS) if others or _LOOKS_TAGGED.search(nick) else ""
