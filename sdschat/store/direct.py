@@ -44,8 +44,7 @@ def channel_of(store: Store, peer: str, message_id: str) -> str:
 
 def unacknowledged(store: Store, channel: str) -> int:
     """Return the number of our direct messages by a channel that their readers have not acknowledged."""
-    with as_store_error(store.path):
-        return int(store.connection.execute(_OPEN, (store.number(channel),)).fetchone()[0])
+    return int(store.rows(channel, _OPEN)[0][0])
 
 
 def _sound(newest_first: list[Any]) -> list[DirectRow]:
@@ -68,17 +67,12 @@ class DirectMessages:
 
     def newest(self, limit: int = 100) -> list[DirectRow]:
         """Return the last messages with everybody; oldest first. Rows altered by the disk are left out."""
-        return _sound(self._ask(_NEWEST, limit))
+        return _sound(self._store.rows(self._channel, _NEWEST, limit))
 
     def one(self, message_id: str) -> DirectRow | None:
-        found = self._ask(_ONE, message_id)
+        found = self._store.rows(self._channel, _ONE, message_id)
         return sound_row(found[0]) if found else None
 
     def written_to(self) -> set[str]:
         """Return all participants to whom we wrote."""
-        return {peer for (peer,) in self._ask(_WRITTEN_TO)}
-
-    def _ask(self, query: str, *values: str | int) -> list[Any]:
-        number = self._store.number(self._channel)
-        with as_store_error(self._store.path):
-            return self._store.connection.execute(query, (number, *values)).fetchall()
+        return {peer for (peer,) in self._store.rows(self._channel, _WRITTEN_TO)}

@@ -29,7 +29,6 @@ from sdschat.mvds.values import (
     Write,
 )
 from sdschat.store.columns import dump_plain, row_sum
-from sdschat.store.errors import as_store_error
 from sdschat.store.store import Store
 from sdschat.store.transaction import Transaction
 
@@ -56,7 +55,7 @@ class MvdsStore:
 
     def load(self, message_id: bytes) -> Message | None:
         """Return a message; None if it is absent or was altered by the disk: then its sender still has it."""
-        rows = self._ask(_LOAD, message_id.hex())
+        rows = self._store.rows(self._channel, _LOAD, message_id.hex())
         if not rows or row_sum(rows[0][:-1]) != rows[0][-1]:
             return None
         _, _, group_id, timestamp, body, metadata, *_ = rows[0]
@@ -65,7 +64,7 @@ class MvdsStore:
     def snapshot(self) -> Snapshot:
         """Return the saved rows. Altered rows are left out: their messages are requested, or offered, again."""
         found: dict[PeerTable, list[Any]] = {table: [] for table in PeerTable}
-        for row in self._ask(_ROWS):
+        for row in self._store.rows(self._channel, _ROWS):
             if row_sum(row[:-1]) == row[-1]:
                 table = PeerTable(row[1].partition("/")[0])
                 found[table].append(_row_from(table, json.loads(row[2])))
@@ -84,11 +83,6 @@ class MvdsStore:
     def save(self, transaction: Transaction, writes: Sequence[Write]) -> None:
         """Apply the writes of one step with the transaction."""
         transaction.also(self._channel, lambda connection, number: _write(connection, number, writes))
-
-    def _ask(self, query: str, *values: str) -> list[Any]:
-        number = self._store.number(self._channel)
-        with as_store_error(self._store.path):
-            return self._store.connection.execute(query, (number, *values)).fetchall()
 
 
 def _write(connection: sqlite3.Connection, number: int, writes: Iterable[Write]) -> None:

@@ -153,9 +153,8 @@ def _dated(store: Store, channel: str, low: int, offset: int) -> int | None:
 
 
 def _newest(store: Store, channel: str) -> int:
-    with as_store_error(store.path):
-        rows: list[Any] = store.connection.execute(_NEWEST, (store.number(channel),)).fetchall()
-    return rows[0][0] or 0
+    newest: int | None = store.rows(channel, _NEWEST)[0][0]
+    return newest or 0
 
 
 class DiskSpace(NamedTuple):

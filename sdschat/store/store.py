@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sdschat.sds.values import Codec, Snapshot, Write
 from sdschat.store.channel_table import ChannelTally, load_tallies
@@ -167,6 +167,11 @@ class Store(UserState):
     def number(self, channel_id: str) -> int | None:
         tally = self._tallies.get(channel_id)
         return None if tally is None else tally.number
+
+    def rows(self, channel_id: str, query: str, *values: str | int) -> list[Any]:
+        """Return the rows of a query whose first value is the number of a channel. Raises StoreError."""
+        with as_store_error(self.path):
+            return self.connection.execute(query, (self.number(channel_id), *values)).fetchall()
 
     def load_snapshot(self, channel_id: str) -> Snapshot | None:
         tally = self._tallies.get(channel_id)
