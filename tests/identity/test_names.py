@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sdschat.identity.signing import beginning_of, ids_called
+from sdschat.identity.signing import beginning_of, goes_by, ids_called
 
 _ANN, _OTHER, _BOB = "4cb9ec7e" * 4, "1bdaeadd" * 4, "4cb9ffff" * 4
 _KNOWN = ((_ANN, "ann"), (_OTHER, "ann"), (_BOB, "Bob"))
@@ -68,3 +68,11 @@ def test_the_beginning_of_an_id_is_as_long_as_it_takes_to_tell_it_from_others(ot
 
 def test_eight_letters_of_an_id_are_shown_at_least() -> None:
     assert beginning_of("0123456789abcdef", ()) == "01234567"
+
+
+@pytest.mark.parametrize(
+    ("name", "fits"),
+    [("Ann", True), ("0123", True), ("ann 0123", True), ("012", False), ("bob 0123", False), ("0123 ann", False)],
+)
+def test_somebody_goes_by_a_nick_in_letters_of_any_case_and_by_the_beginning_of_the_id(name: str, fits: bool) -> None:
+    assert goes_by("0123456789abcdef", "ann", name) is fits

@@ -1,8 +1,8 @@
-"""The first holder of a nick, among those who only were here."""
+"""The first holder of a nick among those who only were here, and the keys that go by a nick."""
 
 from __future__ import annotations
 
-from sdschat.identity.lookalikes import PresentNicks, skeleton
+from sdschat.identity.lookalikes import NickUsers, PresentNicks, skeleton
 
 ONE, TWO, THREE = b"1", b"2", b"3"
 
@@ -24,3 +24,13 @@ def test_so_many_keys_are_remembered_and_the_one_heard_longest_ago_is_forgotten(
     for nick, key in (("ann", ONE), ("bob", TWO), ("ann", ONE), ("cid", THREE)):
         nicks.note(nick, key)
     assert [nicks.first(skeleton(nick)) for nick in ("ann", "bob", "cid")] == [("ann", ONE), None, ("cid", THREE)]
+
+
+def test_the_date_of_a_key_is_forgotten_with_it() -> None:
+    """It comes back as a new one, and what it said before is no older than what is known of it."""
+    users = NickUsers(9)
+    users.use(skeleton("ann"), ONE)
+    users.note_date(ONE, 100, 0)
+    users.forget(ONE)
+    assert users.of(skeleton("ann")) == set()
+    assert not users.note_date(ONE, 50, 0)
