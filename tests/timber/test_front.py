@@ -1,0 +1,61 @@
+"""The chat in front of the checkpoint, where a change and its post come in another order than that in which they
+stand."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from sdschat.timber.values import (
+    CheckpointMark,
+    EventBody,
+    Kind,
+    Operation,
+    PostId,
+    SignedEvent,
+    Statements,
+    Sync,
+    operation_id,
+)
+from tests.timber.group import Group
+from tests.timber.world import signed_event, signed_operation
+
+
+def written(group: Group, name: str, event: SignedEvent) -> Operation:
+    """Return the next operation of a member, which it does not keep."""
+    draft = group[name].engine._core.replica.draft(event, Statements())
+    return signed_operation(group.data_set, group[name].key, draft)
+
+
+def post_and_change(group: Group, *, change_first: bool) -> tuple[Operation, Operation]:
+    """Let bob write a post of cas, and cas beside it an edit of that, which stands behind it or in front of it."""
+    cas, post = group["cas"].key, PostId(2, 1)
+    said = signed_event(group.data_set, cas, EventBody(Kind.SAY, 2, 1, 0, "one"))
+    first = written(group, "bob", said)
+    for time in itertools.count():
+        edited = signed_event(group.data_set, cas, EventBody(Kind.EDIT, 2, 2, time, "two", post))
+        second = written(group, "cas", edited)
+        if (_id(group, second) < _id(group, first)) is change_first:  # of two beside each other the lowest comes first
+            return first, second
+    raise AssertionError("not reached")
+
+
+def _id(group: Group, operation: Operation) -> bytes:
+    return operation_id(group.data_set, operation.raw)
+
+
+@pytest.mark.parametrize("arrives_first", ["post", "change"])
+@pytest.mark.parametrize(("change_first", "text"), [(False, "two"), (True, "one")])
+def test_a_change_counts_where_it_stands_behind_its_post_however_they_come(
+    change_first: bool, text: str, arrives_first: str
+) -> None:
+    group = Group("ann", "bob", "cas")
+    group.settle(60_000)
+    post, change = post_and_change(group, change_first=change_first)
+    come = ((post, "bob"), (change, "cas"))
+    for operation, writer in come if arrives_first == "post" else reversed(come):
+        shown = group["ann"].texts()  # from here on it is kept up
+        group.deliver("ann", Sync(CheckpointMark(0, b""), (), bytes(32), (operation,)), writer)
+    assert shown == (["one"] if arrives_first == "post" else [])
+    assert group["ann"].texts() == [text]
