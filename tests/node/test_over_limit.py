@@ -63,6 +63,14 @@ def hear(room: ChannelSession, messages: list[Message]) -> None:
         room.receive(CODEC.encode(message), "live")
 
 
+def test_the_largest_limit_still_bounds_old_messages_and_strangers() -> None:
+    """Old messages, and those of all strangers together, are let through five times as often: every 0.2 ms."""
+    limits = SenderLimits(60_000, 1)
+    old = [limits.exceeded("carol", 0, fresh=False, sync=False, stranger=False) for _ in range(6)]
+    strange = [limits.exceeded(f"{number}", 0, fresh=True, sync=False, stranger=True) for number in range(6)]
+    assert old == strange == [False] * OLDER_TIMES + [True]
+
+
 def test_what_exceeds_the_limit_is_in_the_log_by_its_id_alone(tmp_path: Path) -> None:
     async def story(w: World) -> None:
         ann, room = await opened(w)

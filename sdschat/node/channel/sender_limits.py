@@ -9,23 +9,25 @@ MINUTE: Final = 60_000  # milliseconds
 FRESH: Final = 120_000  # what is dated earlier may come back in bursts: somebody was away, or lacked it
 OLDER_TIMES: Final = 5  # so many times as many of those, and of what all strangers say together
 SENDERS: Final = 1024  # counted apart
+_MICROSECONDS: Final = 1000  # in a millisecond
 
 
 class _Rate:
-    """A rate with a burst: `at_once` messages, then one more with every `step` milliseconds of the monotonic clock."""
+    """A rate with a burst: `at_once` messages, then one more with every `step` of the monotonic clock. In here times
+    are microseconds: the largest rate lets a message through more often than once in a millisecond."""
 
     __slots__ = ("_burst", "_next", "_step")
 
     def __init__(self, per_minute: int, at_once: int) -> None:
-        self._step = MINUTE // per_minute
+        self._step = MINUTE * _MICROSECONDS // per_minute
         self._burst = (at_once - 1) * self._step
         self._next = 0  # time at which all that was let through would have been said at the rate alone
 
     def full(self, mono: int) -> bool:
-        return self._next - mono > self._burst
+        return self._next - mono * _MICROSECONDS > self._burst
 
     def add(self, mono: int) -> None:
-        self._next = max(self._next, mono) + self._step
+        self._next = max(self._next, mono * _MICROSECONDS) + self._step
 
 
 _Rates = OrderedDict[tuple[str, bool], tuple[_Rate, _Rate]]  # of fresh and of old ones
