@@ -40,7 +40,7 @@ from sdschat.cli.session import ATTEMPTS_EMBEDDED, first_connection, run_node
 from sdschat.node.node import Node
 from sdschat.node.private.links import gives_since_join, invites_to_members
 from sdschat.node.profile import open_profile
-from sdschat.node.retention import ServedChannel, crowded
+from sdschat.node.retention import RetentionLimits, crowded
 from sdschat.node.store_server.discovery import MOST, Discovery
 from sdschat.node.store_server.metrics import COUNTS, MetricsServer, prometheus
 from sdschat.node.store_server.server import StoreNode
@@ -113,9 +113,9 @@ def command(chosen: Chosen, channels: Sequence[str], keep: str | None, metrics: 
             "for a Store.",
             WRONG_USE,
         )
-    keeping = ServedChannel(_keep_time(keep), chosen.settings.max_size)
+    limits = RetentionLimits(_keep_time(keep), chosen.settings.max_size)
     place = None if metrics is None else _place(metrics)
-    return run_node(chosen, lambda node: _Run(node, chosen, names, keeping, place).run(), names, keeps=False)
+    return run_node(chosen, lambda node: _Run(node, chosen, names, limits, place).run(), names, keeps=False)
 
 
 def _as_store(chosen: Chosen) -> Chosen:
@@ -163,15 +163,15 @@ class _Run:
     """One run of a Store."""
 
     def __init__(
-        self, node: Node, chosen: Chosen, names: list[str], keeping: ServedChannel, metrics: tuple[str, int] | None
+        self, node: Node, chosen: Chosen, names: list[str], limits: RetentionLimits, metrics: tuple[str, int] | None
     ) -> None:
         self.node = node
         node.silent = True
         self.names = [name if name == ALL else node.named(name) for name in names]
         self.metrics = metrics
         self.embedded = chosen.text("broker") is None
-        self.limit = written(_LIMIT, keeping.size) if _LIMIT not in chosen.settings.explicit else None
-        self.store = StoreNode(node, node.profile.store, keeping, warn=lambda text: say(f"warning: {text}"))
+        self.limit = written(_LIMIT, limits.size) if _LIMIT not in chosen.settings.explicit else None
+        self.store = StoreNode(node, node.profile.store, limits, warn=lambda text: say(f"warning: {text}"))
         self._server = MetricsServer(lambda: prometheus(self.store.snapshot()))
 
     async def run(self) -> int:

@@ -52,7 +52,7 @@ _SPARE_SHARE: Final = 2
 _NEAR: Final = 0.9  # of the size: then the user is told
 
 
-class ServedChannel(NamedTuple):
+class RetentionLimits(NamedTuple):
     """Limits of the age and the size of the data that is kept. 0: for ever, without a bound."""
 
     age: int = 0  # milliseconds
@@ -66,7 +66,7 @@ class Retention:
         self,
         node: Node,
         store: Store,
-        keeping: ServedChannel,
+        limits: RetentionLimits,
         clock: Clock | None = None,
         warn: Callable[[str], None] = lambda _: None,
     ) -> None:
@@ -75,7 +75,7 @@ class Retention:
         self._stranger_bodies = StrangerBodies(node, store)
         self._silent_senders = SilentSenders(node, store)
         self._forgotten_values = ForgottenValues(node, store)
-        self.keeping = keeping
+        self.limits = limits
         self._store = store
         self._clock = clock or Clock()
         self._floors: dict[str, RetentionFloor] = {}
@@ -85,7 +85,7 @@ class Retention:
         self._warned = self._is_near = False
         # For the write-ahead log, twice as long where a reader holds it, and for what comes in until the next look, in
         # the file and in the log; and for the space that is reserved beside the database.
-        self._spare = min(_WALS * bound_wal(store, keeping.size) + RESERVE_BYTES, keeping.size // _SPARE_SHARE)
+        self._spare = min(_WALS * bound_wal(store, limits.size) + RESERVE_BYTES, limits.size // _SPARE_SHARE)
         node.listen(self._hear)
 
     def floor(self, channel: str) -> RetentionFloor:
@@ -116,12 +116,12 @@ class Retention:
     def pause(self) -> float:
         """Return the seconds until the next look: less where little room is left, for a flood fills a megabyte in five
         seconds."""
-        full = self.keeping.size and space(self._store.connection).used + 2 * self._spare > self.keeping.size
+        full = self.limits.size and space(self._store.connection).used + 2 * self._spare > self.limits.size
         return EVERY_WHEN_FULL if full or self.node.gate.share.fills else EVERY
 
     def _tell_near(self) -> None:
         """Tell the user once that the size is nearly reached."""
-        size, used = self.keeping.size, space(self._store.connection).used
+        size, used = self.limits.size, space(self._store.connection).used
         if size and used >= size * _NEAR and not self._is_near:
             self._is_near = True
             self._warn(near(used, size))
@@ -129,8 +129,8 @@ class Retention:
     def tidy(self) -> Iterator[None]:
         """Drop once, step by step, what exceeds the limits."""
         yield from self._make_compact()
-        if self.keeping.age:
-            before = self._clock.now().wall - self.keeping.age
+        if self.limits.age:
+            before = self._clock.now().wall - self.limits.age
             for channel in self._store.channels():
                 while self._drop(channel, before):
                     yield
@@ -140,7 +140,7 @@ class Retention:
         yield from self._stranger_bodies.tidy()
         yield from self._silent_senders.tidy()
         yield from self._forgotten_values.tidy()
-        if self.keeping.size:
+        if self.limits.size:
             yield from self._make_room()
         if space(self._store.connection).shrinks:
             while give_back(self._store, _PAGES):
@@ -157,7 +157,7 @@ class Retention:
     def _make_room(self) -> Iterator[None]:
         """Drop the oldest first, whichever channel it is of. Whatever else takes room, the newest packets stay, and ids
         without packets and the journal have their share and no more."""
-        size = self.keeping.size - self._spare
+        size = self.limits.size - self._spare
         if space(self._store.connection).used <= size:
             return
         stay = _number_within(newest_sizes(self._store, _SAMPLE), size // _PACKETS_SHARE)
@@ -268,4 +268,4 @@ def near(used: int, size: int) -> str:
 
 def keep_within_limits(node: Node, store: Store, size: int) -> Retention:
     """Make the limits of an ordinary node: it drops nothing for its age."""
-    return Retention(node, store, ServedChannel(size=size), warn=lambda text: node.emit(TroubleMet(text)))
+    return Retention(node, store, RetentionLimits(size=size), warn=lambda text: node.emit(TroubleMet(text)))

@@ -8,7 +8,7 @@ from sdschat.node.clock import Clock
 from sdschat.node.events import CatchingUp, MessageDelivered
 from sdschat.node.node import Node
 from sdschat.node.profile import open_profile
-from sdschat.node.retention import ServedChannel
+from sdschat.node.retention import RetentionLimits
 from sdschat.node.settings import Value, make_settings
 from sdschat.node.store_client import client
 from sdschat.node.store_server.server import StoreNode
@@ -45,7 +45,7 @@ def start(
     client.install(node)
     extension.install(node)
     if store:
-        StoreNode(node, node.profile.store, ServedChannel())
+        StoreNode(node, node.profile.store, RetentionLimits())
     member = Member(node)
     w.members.append(member)
     session = node.join(channel)

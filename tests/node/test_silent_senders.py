@@ -13,7 +13,7 @@ from sdschat.node import silent_senders as senders_module
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.clock import Clock
 from sdschat.node.events import ConnectionChanged, OverLimit
-from sdschat.node.retention import Retention, ServedChannel
+from sdschat.node.retention import Retention, RetentionLimits
 from sdschat.node.silent_senders import SilentSenders
 from sdschat.sds.limits import IDS_KEPT
 from sdschat.sds.values import Message
@@ -118,7 +118,7 @@ def test_senders_of_ids_that_are_forgotten_leave_no_row(tmp_path: Path) -> None:
         assert senders_of_ids(ann) == before
         later = Clock()
         later.skew = IDS_KEPT + DAY
-        for _ in Retention(ann.node, ann.node.profile.store, ServedChannel(), later).tidy():
+        for _ in Retention(ann.node, ann.node.profile.store, RetentionLimits(), later).tidy():
             pass
         assert senders_of_ids(ann) == 0
         assert NAMES[0] in standings(ann)

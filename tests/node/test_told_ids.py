@@ -11,7 +11,7 @@ from sdschat.catchup import id_only
 from sdschat.catchup.values import HIGHEST, LOWEST
 from sdschat.node.channel.over_limit import Flood, flood_of
 from sdschat.node.events import ConnectionChanged, OverLimit
-from sdschat.node.retention import Retention, ServedChannel
+from sdschat.node.retention import Retention, RetentionLimits
 from sdschat.node.sync import history_sync
 from sdschat.node.sync.extension import sync_extension
 from sdschat.sds.limits import IDS_KEPT
@@ -96,12 +96,12 @@ def test_after_thirty_days_ids_go_and_texts_stay(tmp_path: Path) -> None:
         store = again.node.profile.store
         ids = [entry for entry in keys(again) if again.node.sessions["lobby"].channel.state.packet_of(entry[1]) is None]
         assert len(ids) == len(TEXTS) - LIMIT
-        steps = list(Retention(again.node, store, ServedChannel()).tidy())
+        steps = list(Retention(again.node, store, RetentionLimits()).tidy())
         assert steps
         assert len(keys(again)) == LIMIT
         assert log_of(again) == TEXTS[:LIMIT]
         assert floor_of(store, "lobby").ids == 0
-        for _ in Retention(again.node, store, ServedChannel()).tidy():
+        for _ in Retention(again.node, store, RetentionLimits()).tidy():
             pass
         assert (len(keys(again)), log_of(again)) == (LIMIT, TEXTS[:LIMIT])
         await stop(w, again)
@@ -125,7 +125,7 @@ def test_ids_that_go_take_no_older_history_with_them(tmp_path: Path) -> None:
         await stop(w, ann)
         await stop(w, bob)
         bob = start(w, "bob")
-        for _ in Retention(bob.node, bob.node.profile.store, ServedChannel()).tidy():
+        for _ in Retention(bob.node, bob.node.profile.store, RetentionLimits()).tidy():
             pass
         assert log_of(bob) == TEXTS[:LIMIT]
         await asyncio.sleep(0.3)

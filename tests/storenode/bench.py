@@ -22,7 +22,7 @@ from sdschat.identity.signing import Identity
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.node import Node
 from sdschat.node.profile import open_profile
-from sdschat.node.retention import ServedChannel
+from sdschat.node.retention import RetentionLimits
 from sdschat.node.settings import make_settings
 from sdschat.node.store_server.answers import Answerer
 from sdschat.node.store_server.server import StoreNode
@@ -180,7 +180,7 @@ async def ingest(path: Path, count: int) -> None:
     network = MemoryNetwork(asyncio.get_running_loop().call_soon)
     profile = open_profile(path, settings)
     node = Node(profile, "store", settings, InMemory(network, settings))
-    store = StoreNode(node, profile.store, ServedChannel())
+    store = StoreNode(node, profile.store, RetentionLimits())
     session = node.join(CHANNEL)
     await taken_in(
         store, session, packets(1, int(time.time() * 1000) - count - 1000)

@@ -12,7 +12,7 @@ import pytest
 
 from sdschat.node.channel.last_heard import LastHeard
 from sdschat.node.events import CatchingUp, MessageDelivered, PresenceChanged, SavingFailed, SavingResumed
-from sdschat.node.retention import ServedChannel
+from sdschat.node.retention import RetentionLimits
 from sdschat.node.store_server.discovery import Discovery
 from sdschat.node.store_server.metrics import COUNTS, Counts, MetricsServer, prometheus
 from sdschat.node.store_server.server import StoreNode
@@ -49,9 +49,9 @@ def test_a_store_is_found_by_its_presence(tmp_path: Path) -> None:
 def test_packets_beyond_the_size_are_dropped_oldest_first(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            server, store = w.start_store("keeper", keeping=ServedChannel())
+            server, store = w.start_store("keeper", limits=RetentionLimits())
             ids = await _archive(w, server, 60)
-            store.keeping = ServedChannel(size=200_000)
+            store.limits = RetentionLimits(size=200_000)
             for _ in store.tidy():
                 pass
             shelf = LogArchive(server.node.profile.store)
@@ -66,9 +66,9 @@ def test_packets_beyond_the_size_are_dropped_oldest_first(tmp_path: Path) -> Non
 def test_its_status_is_told_before_the_first_look_at_what_is_too_old_is_over(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            server, store = w.start_store("keeper", keeping=ServedChannel())
+            server, store = w.start_store("keeper", limits=RetentionLimits())
             await _archive(w, server, 3)
-            store.keeping = ServedChannel(size=1)
+            store.limits = RetentionLimits(size=1)
             store.tidy = lambda: repeat(None)  # type: ignore[method-assign]
             keeping = asyncio.ensure_future(store.keep())
             await asyncio.sleep(0)
@@ -81,7 +81,7 @@ def test_its_status_is_told_before_the_first_look_at_what_is_too_old_is_over(tmp
 def test_packets_beyond_the_age_are_dropped_and_younger_ones_kept(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            server, store = w.start_store("keeper", keeping=ServedChannel(age=3_600_000))
+            server, store = w.start_store("keeper", limits=RetentionLimits(age=3_600_000))
             ids = await _archive(w, server, 5)
             for _ in store.tidy():
                 pass
@@ -326,9 +326,9 @@ async def _say_much(w: Stores, server: Member, count: int) -> list[str]:
 
 async def _keep_newest(w: Stores, messages: int, size: int) -> tuple[Member, list[str], int]:
     """Return a Store node that keeps only so many bytes, the ids of all messages, and the number of packets it kept."""
-    server, store = w.start_store("keeper", keeping=ServedChannel())
+    server, store = w.start_store("keeper", limits=RetentionLimits())
     ids = await _say_much(w, server, messages)
-    store.keeping = ServedChannel(size=size)
+    store.limits = RetentionLimits(size=size)
     for _ in store.tidy():
         pass
     [kept] = [one for one in archived(server.node.profile.store) if one.channel == "lobby"]
@@ -369,11 +369,11 @@ def test_a_joiner_shows_what_waits_for_what_no_store_keeps_any_more(tmp_path: Pa
 def test_ids_that_take_half_of_the_size_are_bounded_and_the_operator_is_told(tmp_path: Path) -> None:
     async def story() -> None:
         async with stores(tmp_path) as w:
-            server, _ = w.start_store("keeper", keeping=ServedChannel())
+            server, _ = w.start_store("keeper", limits=RetentionLimits())
             ids = await _say_much(w, server, 1200)
             told: list[str] = []
             node = server.node
-            store = StoreNode(node, node.profile.store, ServedChannel(size=200_000), warn=told.append)
+            store = StoreNode(node, node.profile.store, RetentionLimits(size=200_000), warn=told.append)
             for _ in range(2):
                 for _ in store.tidy():
                     pass

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 
 from sdschat.node.node import Node
-from sdschat.node.retention import ServedChannel
+from sdschat.node.retention import RetentionLimits
 from sdschat.node.settings import Value
 from sdschat.node.store_client import client
 from sdschat.node.store_client.verify import StoreReputation
@@ -48,7 +48,7 @@ class Stores(World):
         self,
         name: str,
         *channels: str,
-        keeping: ServedChannel | None = None,
+        limits: RetentionLimits | None = None,
         changes: Mapping[str, Value] | None = None,
     ) -> tuple[Member, StoreNode]:
         made: list[StoreNode] = []
@@ -56,7 +56,7 @@ class Stores(World):
         def extend(node: Node) -> None:
             client.install(node)
             extension.install(node)
-            made.append(StoreNode(node, node.profile.store, keeping or ServedChannel()))
+            made.append(StoreNode(node, node.profile.store, limits or RetentionLimits()))
 
         member = self._start(name, channels, changes, extend)
         return member, made[0]

@@ -21,7 +21,7 @@ from sdschat.node.channel.extension import ExtensionOutput, OutgoingPacket
 from sdschat.node.channel.presence import STORE
 from sdschat.node.clock import Clock
 from sdschat.node.node import Node
-from sdschat.node.retention import EVERY, PAUSE, STEP, Retention, ServedChannel
+from sdschat.node.retention import EVERY, PAUSE, STEP, Retention, RetentionLimits
 from sdschat.node.store_client.envelope import ANSWER, QUERY, SealedQuery, seal, unseal
 from sdschat.node.store_server.answers import Answerer, ArchiveReader
 from sdschat.node.store_server.metrics import COUNTS, Counts, MetricsSnapshot
@@ -193,11 +193,11 @@ class StoreNode(Retention):
         self,
         node: Node,
         store: Store,
-        keeping: ServedChannel,
+        limits: RetentionLimits,
         warn: Callable[[str], None] = lambda _: None,
     ) -> None:
         """`warn` tells the operator something."""
-        super().__init__(node, store, keeping, warn=warn)
+        super().__init__(node, store, limits, warn=warn)
         self._started = self._clock.now().wall
         self.shared = Shared(
             node.gate.identity,
@@ -231,7 +231,7 @@ class StoreNode(Retention):
             channels,
             connected,
             room,
-            self.keeping.size,
+            self.limits.size,
             saving=not self.node.cannot_save,
         )
 
@@ -243,7 +243,7 @@ class StoreNode(Retention):
             "saved": self._clock.now().wall,
             "pid": os.getpid(),
         }
-        counts["max_size"] = self.keeping.size
+        counts["max_size"] = self.limits.size
         with self._store.transaction() as transaction:
             transaction.set_value(COUNTS, json.dumps(counts).encode())
 
