@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tests.attacks.attacker import new_key, presence
 from tests.attacks.flood import memory_of
-from tests.attacks.stage import CHANNEL, PATIENCE, Stage, main, seconds_until
-from tests.cli.processes import Line, command, environment
+from tests.attacks.stage import CHANNEL, PATIENCE, Stage, is_here, main, seconds_until
+from tests.cli.processes import command, environment
 
 _SIZE = ("-x", "120", "-y", "40")
 _SOON = 5.0  # seconds until a key has an effect
@@ -91,7 +91,7 @@ def nicks(stage: Stage, size: int) -> bool:
         idle = (_processor(pid) - used) / 10
         grown = memory_of(pid) - before
         stage.pipe("carol")
-        newcomer = seconds_until(ann, lambda lines: any(_is_here(line, "carol") for line in lines), _SEEN)
+        newcomer = seconds_until(ann, lambda lines: any(is_here(line, "carol") for line in lines), _SEEN)
     finally:
         terminal.close()
     stage.saw("seconds until a newcomer who says nothing is seen", f"{newcomer:.1f}")
@@ -102,10 +102,6 @@ def nicks(stage: Stage, size: int) -> bool:
     stage.saw("share of a processor while nothing happens", f"{idle:.0%}")
     stage.saw("memory that the chat took for them, in MB", f"{grown:.0f}")
     return line < _SOON and typed < _SOON and grown < _GROWTH and idle < _IDLE and newcomer < _SEEN
-
-
-def _is_here(line: Line, nick: str) -> bool:
-    return bool(line["event"] == "presence" and line["nick"] == nick and line["online"])
 
 
 def _processor(pid: int) -> float:

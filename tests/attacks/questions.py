@@ -11,8 +11,7 @@ from sdschat.node.store_server.quota import QUERIES_EACH
 from sdschat.wire.chat_codec import decode_envelope
 from sdschat.wire.store_codec import Range, Sealed, StoreQuery, encode_query, encode_sealed
 from tests.attacks.attacker import Attacker, now
-from tests.attacks.stage import PATIENCE, Stage, main, seconds_until
-from tests.cli.processes import Line
+from tests.attacks.stage import PATIENCE, Stage, is_acked, is_here, main, seconds_until
 
 HISTORY = 2000
 _MORE = 50  # questions in a fifth of a second, after the first
@@ -27,13 +26,13 @@ def questions(stage: Stage, size: int) -> bool:
     attacker, topics = stage.attacker, stage.attacker.topics
     stage.store()
     ann = stage.pipe("ann")
-    ann.until(lambda lines: any(_here(line, "store") for line in lines), "no Store is here", PATIENCE)
+    ann.until(lambda lines: any(is_here(line, "store") for line in lines), "no Store is here", PATIENCE)
     ann.say(*(f"line {number}" for number in range(HISTORY)))
     ann.until(
-        lambda lines: sum(_acked(line) for line in lines) >= HISTORY, "the Store does not have all of it", PATIENCE
+        lambda lines: sum(is_acked(line) for line in lines) >= HISTORY, "the Store does not have all of it", PATIENCE
     )
     ann.kill(signal.SIGTERM)
-    store_id = next(str(line["sender_id"]) for line in ann.lines if _here(line, "store"))
+    store_id = next(str(line["sender_id"]) for line in ann.lines if is_here(line, "store"))
     elsewhere = Attacker(stage.port, ELSEWHERE)
     bob = stage.pipe("bob", channel=ELSEWHERE)
     bob_id = next(str(line["sender_id"]) for line in bob.lines if line["event"] == "joined")
@@ -72,14 +71,6 @@ def questions(stage: Stage, size: int) -> bool:
     stage.saw("its own questions that were answered", answered)
     stage.saw("its own questions that were not", unanswered)
     return took < 10 and not unanswered
-
-
-def _here(line: Line, nick: str) -> bool:
-    return bool(line["event"] == "presence" and line["nick"] == nick and line["online"])
-
-
-def _acked(line: Line) -> bool:
-    return bool(line["event"] == "state" and line["state"] == "acked")
 
 
 if __name__ == "__main__":

@@ -23,8 +23,8 @@ from sdschat.wire.catchup_codec import PAGES, Records, SyncCodec, split_signatur
 from sdschat.wire.sds_codec import SdsCodec
 from tests.attacks.attacker import new_key, now, presence, signed_packet
 from tests.attacks.replayed import Listener
-from tests.attacks.stage import CHANNEL, Stage, main, seconds_until
-from tests.cli.processes import Line, Pipe
+from tests.attacks.stage import CHANNEL, Stage, is_acked, main, seconds_until
+from tests.cli.processes import Pipe
 
 _LINES = 2500  # of the channel
 _PATIENCE = 240.0
@@ -107,7 +107,7 @@ def slow_history(stage: Stage, size: int) -> bool:
     ann, bob = stage.pipe("ann"), stage.pipe("bob")
     ann.say(*(f"line {number}" for number in range(_LINES)))
     seconds_until(bob, lambda lines: len(bob.texts(lines)) >= _LINES)
-    seconds_until(ann, lambda lines: sum(map(_acked, lines)) >= _LINES)  # otherwise she says it all again
+    seconds_until(ann, lambda lines: sum(map(is_acked, lines)) >= _LINES)  # otherwise she says it all again
     sources = {source.key.sender_id: source for source in map(_Source, range(size))}
     for number, source in enumerate(sources.values()):
         announced = presence(source.key, CHANNEL, f"eve {number}")
@@ -144,10 +144,6 @@ def slow_history(stage: Stage, size: int) -> bool:
 
 def _lines(pipe: Pipe) -> int:
     return sum(text.startswith("line") for text in pipe.texts())
-
-
-def _acked(line: Line) -> bool:
-    return bool(line["event"] == "state" and line["state"] == "acked")
 
 
 def _now() -> Now:

@@ -163,3 +163,13 @@ def has_text(pipe: Pipe, text: str) -> Callable[[list[Line]], bool]:
         return found
 
     return holds
+
+
+def is_here(line: Line, nick: str) -> bool:
+    """True if a line tells that somebody has come."""
+    return bool(line["event"] == "presence" and line["nick"] == nick and line["online"])
+
+
+def is_acked(line: Line) -> bool:
+    """True if a line tells that a message is acknowledged."""
+    return bool(line["event"] == "state" and line["state"] == "acked")

@@ -7,16 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.store.reader import Reader
-from tests.node.worlds import Member, world
-
-
-def shown(member: Member) -> list[str | None]:
-    """Return the texts that a reader of the database gets."""
-    store = member.node.profile.store
-    with store.open_read_only(store.path, member.node.profile.codec) as reader:
-        assert isinstance(reader, Reader)
-        return [message.text for message in reader.messages("lobby")]
+from tests.node.worlds import world
 
 
 def test_who_is_muted_is_not_shown_until_shown_again_also_after_a_restart(tmp_path: Path) -> None:
@@ -30,7 +21,7 @@ def test_who_is_muted_is_not_shown_until_shown_again_also_after_a_restart(tmp_pa
             await eve.until_texts("first", "noise")
             eve.node.send("lobby", "after the noise")
             await ann.until_texts("first", "after the noise")
-            assert shown(ann) == ["after the noise"]
+            assert ann.shown() == ["after the noise"]
             await ann.node.close(0.1)
             again = w.start("ann")
             bob.node.send("lobby", "more noise")
@@ -38,7 +29,7 @@ def test_who_is_muted_is_not_shown_until_shown_again_also_after_a_restart(tmp_pa
             eve.node.send("lobby", "the end")
             await again.until_texts("the end")
             again.node.mute(bob.node.sender_id, False)
-            assert shown(again) == ["first", "noise", "after the noise", "more noise", "the end"]
+            assert again.shown() == ["first", "noise", "after the noise", "more noise", "the end"]
 
     asyncio.run(story())
 

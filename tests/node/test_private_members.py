@@ -27,7 +27,6 @@ from sdschat.node.members.opening import install
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.members.saved import create_private_members, saved_posts
 from sdschat.node.node import Node
-from sdschat.node.private.membership import PrivateChannel
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import MembersConversation
 from sdschat.node.view.private import halt_words
@@ -37,6 +36,7 @@ from sdschat.timber.values import Sync, member_id
 from sdschat.transport.base import Received
 from sdschat.wire.sds_codec import SdsCodec
 from sdschat.wire.timber_codec import TimberCodec
+from tests.node.privately import private
 from tests.node.test_members import SHORT
 from tests.node.worlds import Member, World, world
 from tests.transport.worlds import Recorder, run
@@ -50,12 +50,6 @@ def _creator(here: World) -> Member:
     return here.start("ann", "garden", changes=SHORT, before=make)
 
 
-def _private(member: Member) -> PrivateChannel:
-    (session,) = member.node.sessions.values()
-    assert session.private is not None
-    return session.private
-
-
 def _posts(member: Member) -> MembersChannel:
     (session,) = member.node.sessions.values()
     assert session.members is not None
@@ -63,7 +57,7 @@ def _posts(member: Member) -> MembersChannel:
 
 
 def _link(member: Member) -> str:
-    return _private(member).invite(member.node.clock.now().wall)
+    return private(member).invite(member.node.clock.now().wall)
 
 
 def _join(here: World, name: str, link: str) -> Member:
@@ -110,7 +104,7 @@ def test_who_has_the_link_knocks_is_let_in_and_changes_posts_that_the_broker_can
             assert await ann.until(PostEdited) == PostEdited(first, "under the elm", bob.node.sender_id)
             assert (await bob.until(PostDeleted))[:2] == (second, False)
             assert ann.of(MessageDelivered) == bob.of(MessageDelivered) == []
-            name, data_set = _private(ann).record.name, _posts(ann).data_set
+            name, data_set = private(ann).record.name, _posts(ann).data_set
             secrets = [b"garden", b"ann", b"bob", b"under the", b"mistake", bytes.fromhex(data_set), data_set.encode()]
             secrets += [name.encode(), *(each.node.sender_id.encode() for each in (ann, bob))]
             passed = b"".join(each.topic.encode() + each.payload for each in seen.of(Received))
@@ -135,7 +129,7 @@ def test_a_link_alone_gets_no_operation_by_asking_for_it(tmp_path: Path) -> None
                 channel, identity = _posts(host), carol.node.gate.identity
                 question = TimberCodec().encode(Sync(channel.engine.checkpoint, (), bytes(32)))
                 data_set = bytes.fromhex(channel.data_set)
-                asked = seal_packet(identity, _private(ann).record.name, data_set, "carol", question)
+                asked = seal_packet(identity, private(ann).record.name, data_set, "carol", question)
                 channel._heard(carol.node.sender_id, asked, host.node.clock.now())
                 packets = channel.engine.take().packets
                 assert member_id(identity.public_key) not in [packet.peer for packet in packets]
@@ -151,12 +145,12 @@ def test_the_command_line_does_not_halt_a_committee_unasked(tmp_path: Path) -> N
             ann = _creator(here)
             bob = _join(here, "bob", _link(ann))
             await _let_in(ann, bob)
-            name = _private(ann).record.name
+            name = private(ann).record.name
             await ann.node.close(0.1)
             ann = here.start("ann", changes=SHORT, before=install)
             with pytest.raises(CommandProblem, match=r"bob is not removed\. .* nothing would settle, .* --yes does it"):
                 await remove._remove(ann.node, name, "bob", False, False)
-            assert len(_private(bob).roster.members) == 2
+            assert len(private(bob).roster.members) == 2
             await ann.node.close(0.1)
             ann = here.start("ann", changes=SHORT, before=install)
             assert await remove._remove(ann.node, name, "bob", False, False, sure=True) == 0
@@ -178,7 +172,7 @@ def test_who_is_removed_reads_and_writes_nothing_and_is_put_out_of_the_committee
             await _until_said(bob, "I am here")
             assert not halt_words(ann.node, name, carol.node.sender_id)
             last = _say(carol, "just before")
-            _private(ann).remove(carol.node.sender_id)
+            private(ann).remove(carol.node.sender_id)
             await bob.until(EpochChanged)
             await carol.until(NotAMember)
             hers = Conversations(carol.node).conversation(name)
@@ -221,7 +215,7 @@ def test_who_is_removed_is_put_out_of_the_committee_though_nobody_writes(tmp_pat
             await _let_in(ann, bob)
             await _let_in(ann, carol)
             gone = carol.node.sender_id
-            _private(ann).remove(gone)
+            private(ann).remove(gone)
             for each in (ann, bob):
                 await each.until(MemberStatusChanged, lambda one: (one.sender_id, one.status) == (gone, "evicted"))
             dave = _join(here, "dave", _link(ann))
@@ -265,7 +259,7 @@ def test_who_leaves_the_committee_writes_nothing_more_and_reads_on_with_the_key(
             await ann.until(
                 MemberStatusChanged, lambda one: (one.sender_id, one.status) == (bob.node.sender_id, "left")
             )
-            assert len(_private(ann).roster.members) == 2
+            assert len(private(ann).roster.members) == 2
             _say(ann, "after bob left")
             await _until_said(bob, "after bob left")
 

@@ -18,6 +18,7 @@ from sdschat.node.private.sealer import ChannelSealer
 from sdschat.node.sync import extension
 from sdschat.transport.base import Received
 from sdschat.transport.sealing import OpenedPacket
+from tests.node.privately import link_of, private, said, say
 from tests.node.worlds import PATIENCE, Member, World, world
 
 OLD = ["the first secret", "the second secret"]
@@ -52,30 +53,12 @@ async def stop(w: World, member: Member) -> None:
     w.members.remove(member)
 
 
-def private(member: Member) -> PrivateChannel:
-    (session,) = member.node.sessions.values()
-    assert session.private is not None
-    return session.private
-
-
 def unasked(member: Member) -> PrivateChannel:
     """Let the program of somebody who was removed send all the same, with the key that it has. Return its channel."""
     (session,) = member.node.sessions.values()
     found, session.private = private(member), None
     session.channel.connected(member.node.clock.now())
     return found
-
-
-def invite(member: Member) -> str:
-    return private(member).invite(member.node.clock.now().wall)
-
-
-def say(member: Member, text: str) -> None:
-    member.node.send(next(iter(member.node.sessions)), text)
-
-
-def said(member: Member) -> list[str]:
-    return [body.said.opened.text or "" for body in member.of(MessageDelivered) if body.said.opened.kind == 0]
 
 
 async def until_said(text: str, *members: Member) -> None:
@@ -123,7 +106,7 @@ def on_disk(member: Member) -> bytes:
 async def talked(w: World) -> tuple[Member, Member]:
     """Return ann and bob, who said something."""
     ann = creator(w)
-    bob = start(w, "bob", invite(ann))
+    bob = start(w, "bob", link_of(ann))
     await ann.until(MessageDelivered, lambda body: body.said.nick == "bob")
     say(ann, OLD[0])
     await until_said(OLD[0], bob)
@@ -135,7 +118,7 @@ async def talked(w: World) -> tuple[Member, Member]:
 def test_who_joins_gets_nothing_older_and_everything_after(tmp_path: Path) -> None:
     async def story(w: World, heard: list[Received]) -> None:
         ann, bob = await talked(w)
-        carol = start(w, "carol", invite(ann))
+        carol = start(w, "carol", link_of(ann))
         await ann.until(MessageDelivered, lambda body: body.said.nick == "carol")
         say(bob, "for all three")
         await until_said("for all three", ann, carol)
@@ -160,7 +143,7 @@ def test_a_member_who_was_away_gets_what_a_newcomer_cannot_read(tmp_path: Path) 
         await stop(w, bob)
         say(ann, "while bob was away")
         await asyncio.sleep(0.1)
-        carol = start(w, "carol", invite(ann))
+        carol = start(w, "carol", link_of(ann))
         await ann.until(MessageDelivered, lambda body: body.said.nick == "carol")
         bob = start(w, "bob", "garden")
         await until_said("while bob was away", bob)
@@ -181,7 +164,7 @@ def test_an_earlier_invite_is_of_use_after_a_later_one(tmp_path: Path, late: boo
     async def story(w: World, heard: list[Received]) -> None:
         ann = creator(w)
         say(ann, "said before all")
-        links = [invite(ann), invite(ann)]
+        links = [link_of(ann), link_of(ann)]
         assert private(ann).roster.epoch_number == 3
         names = ["bob", "carol"]
         order = list(zip(names, links, strict=True))
@@ -204,15 +187,15 @@ def test_an_earlier_invite_is_of_use_after_a_later_one(tmp_path: Path, late: boo
 def test_who_is_removed_reads_nothing_of_later_epochs(tmp_path: Path) -> None:
     async def story(w: World, heard: list[Received]) -> None:
         ann, bob = await talked(w)
-        carol = start(w, "carol", invite(ann))
+        carol = start(w, "carol", link_of(ann))
         await ann.until(MessageDelivered, lambda body: body.said.nick == "carol")
-        link = invite(ann)
+        link = link_of(ann)
         await until_epoch(carol, 4)
         private(ann).remove(bob.node.sender_id)
         async with asyncio.timeout(PATIENCE):
             while private(carol).roster.removals == 0:
                 await asyncio.sleep(0.05)
-        dora = start(w, "dora", invite(carol))
+        dora = start(w, "dora", link_of(carol))
         await ann.until(MessageDelivered, lambda body: body.said.nick == "dora")
         say(ann, "without bob")
         await until_said("without bob", carol, dora)

@@ -16,15 +16,13 @@ from sdschat.node.events import HandedOver, MessageDelivered, NotAMember
 from sdschat.node.private.record import take_link
 from sdschat.node.sync import extension
 from sdschat.transport.base import Received
+from tests.node.privately import link_of, private, say
 from tests.node.test_since_join import (
     OLD,
-    invite,
     keys,
     on_disk,
     opened_with_all_keys,
-    private,
     run,
-    say,
     settled,
     start,
     stop,
@@ -40,7 +38,7 @@ def test_a_member_on_another_machine_sends_nothing_older_that_a_newcomer_can_rea
 
     async def story(w: World, heard: list[Received]) -> None:
         ann, bob = await talked(w)
-        link = invite(ann)
+        link = link_of(ann)
         await stop(w, bob)
         key, copy = (w.path(profile).parent / "identity.key" for profile in ("bob", "machine"))
         copy.parent.mkdir(parents=True)
@@ -51,7 +49,7 @@ def test_a_member_on_another_machine_sends_nothing_older_that_a_newcomer_can_rea
         old = [message_id for _, message_id in keys(bob)]
         say(bob, "on another machine")
         await until_said("on another machine", ann)
-        carol = start(w, "carol", invite(ann))
+        carol = start(w, "carol", link_of(ann))
         await ann.until(MessageDelivered, lambda body: body.said.nick == "carol")
         await settled(ann, bob, carol)
         (session,) = bob.node.sessions.values()
@@ -73,7 +71,7 @@ def test_a_profile_restored_from_before_an_invite_gives_nothing_older_away(tmp_p
         folder = w.path("ann").parent
         shutil.copytree(folder, tmp_path / "backup")
         ann = start(w, "ann", "garden")
-        carol = start(w, "carol", invite(ann))
+        carol = start(w, "carol", link_of(ann))
         await ann.until(MessageDelivered, lambda body: body.said.nick == "carol")
         say(ann, "after carol joined")
         await until_said("after carol joined", bob, carol)
@@ -86,7 +84,7 @@ def test_a_profile_restored_from_before_an_invite_gives_nothing_older_away(tmp_p
         await settled(ann, bob, carol)
         assert private(ann).roster.epoch == private(bob).roster.epoch
         assert all(text.encode() not in opened_with_all_keys(carol, heard) for text in OLD)
-        dora = start(w, "dora", invite(ann))
+        dora = start(w, "dora", link_of(ann))
         await ann.until(MessageDelivered, lambda body: body.said.nick == "dora")
         assert b"restored" not in opened_with_all_keys(dora, heard)
 
@@ -100,7 +98,7 @@ def test_who_was_removed_and_is_invited_again_gets_nothing_of_between(tmp_path: 
         await bob.until(NotAMember)
         say(ann, "without bob")
         await ann.until(MessageDelivered, lambda body: body.said.opened.text == "without bob")
-        link = invite(ann)
+        link = link_of(ann)
         await stop(w, bob)
         bob = start(w, "bob", link)
         async with asyncio.timeout(PATIENCE):
@@ -145,7 +143,7 @@ def test_a_forged_link_does_not_take_the_place_of_a_key(tmp_path: Path) -> None:
             link = make_link(anybody, record.genesis, bytes(SECRET_BYTES), seed, epoch=mark)
             with pytest.raises(LinkError, match="another key"):
                 take_link(bob.node.profile.store, link, 0)
-        honest = invite(ann)
+        honest = link_of(ann)
         assert take_link(bob.node.profile.store, honest, 0).link == honest
 
     run(tmp_path, story)
@@ -154,7 +152,7 @@ def test_a_forged_link_does_not_take_the_place_of_a_key(tmp_path: Path) -> None:
 def test_no_line_says_that_an_invite_is_of_no_use_while_nobody_is_there(tmp_path: Path) -> None:
     async def story(w: World, heard: list[Received]) -> None:
         ann, bob = await talked(w)
-        link = invite(bob)
+        link = link_of(bob)
         await settled(ann, bob)
         await stop(w, ann)
         await stop(w, bob)
@@ -177,11 +175,11 @@ def test_who_is_put_out_while_members_were_apart_is_told(tmp_path: Path) -> None
 
     async def story(w: World, heard: list[Received]) -> None:
         ann, bob = await talked(w)
-        dora = start(w, "dora", invite(ann))
+        dora = start(w, "dora", link_of(ann))
         await ann.until(MessageDelivered, lambda body: body.said.nick == "dora")
         await settled(ann, bob, dora)
         await stop(w, ann)
-        carol = start(w, "carol", invite(dora))
+        carol = start(w, "carol", link_of(dora))
         await dora.until(MessageDelivered, lambda body: body.said.nick == "carol")
         await settled(dora, carol, bob)
         for each in (dora, bob, carol):

@@ -19,7 +19,6 @@ from sdschat.node.clock import Clock
 from sdschat.node.events import ConnectionChanged, MessageDelivered, StrangersChanged
 from sdschat.node.stranger_bodies import StrangerBodies
 from sdschat.sds.values import Message
-from sdschat.store.reader import Reader
 from sdschat.wire.sds_codec import SdsCodec
 from tests.identity.signed import signed_message
 from tests.node.worlds import PATIENCE, Member, World, run
@@ -57,18 +56,10 @@ async def crowded(w: World, share: int | str = 1 << 20) -> tuple[Member, Channel
     return ann, room, said
 
 
-def shown(member: Member) -> list[str | None]:
-    """Return the texts that a reader of the database gets."""
-    store = member.node.profile.store
-    with store.open_read_only(store.path, member.node.profile.codec) as reader:
-        assert isinstance(reader, Reader)
-        return [message.text for message in reader.messages("lobby")]
-
-
 def test_of_many_new_keys_twenty_are_people_and_the_others_wait(tmp_path: Path) -> None:
     async def story(w: World) -> None:
         ann, room, messages = await crowded(w)
-        assert len(ann.texts()) == len(shown(ann)) == PEOPLE_A_MINUTE
+        assert len(ann.texts()) == len(ann.shown()) == PEOPLE_A_MINUTE
         assert len(ann.of(KeyMet)) == PEOPLE_A_MINUTE
         assert {one.sender_id for one in strangers_of(room)} == {key.sender_id for key in LATE}
         assert {(one.messages, one.nick) for one in strangers_of(room)} == {(1, nick_of(key)) for key in LATE}
@@ -86,7 +77,7 @@ def test_who_is_opened_is_shown_with_all_they_said(tmp_path: Path) -> None:
         told = await ann.until(StrangersChanged, lambda told: bool(told.opened))
         assert (told.keys, told.opened) == (MORE - 1, (chosen.sender_id,))
         assert KeyMet(chosen.sender_id, nick_of(chosen)) in ann.of(KeyMet)
-        assert f"I am {nick_of(chosen)}" in shown(ann)
+        assert f"I am {nick_of(chosen)}" in ann.shown()
         say(room, chosen, "thank you", after=messages[chosen])
         await ann.until(MessageDelivered, lambda told: told.said.opened.text == "thank you")
 
@@ -118,10 +109,10 @@ def test_who_waits_waits_after_a_restart_too_and_can_be_opened_then(tmp_path: Pa
         assert (told.keys, told.messages) == (MORE, MORE + 1)
         room = again.node.sessions["lobby"]
         assert strangers_of(room) == before
-        assert len(shown(again)) == again.node.profile.store.unread("lobby") == PEOPLE_A_MINUTE
+        assert len(again.shown()) == again.node.profile.store.unread("lobby") == PEOPLE_A_MINUTE
         again.node.open_strangers(one.sender_id for one in before)
         await again.until(StrangersChanged, lambda told: told.keys == 0)
-        assert len(shown(again)) == len(CROWD) + 1
+        assert len(again.shown()) == len(CROWD) + 1
         assert again.node.profile.store.values("stranger/") == {}
 
     run(tmp_path, story)
@@ -232,10 +223,10 @@ def test_names_that_sign_nothing_wait_too_and_have_the_same_share(tmp_path: Path
         waiting = unsigned(room, "b")
         assert await kept(ann, waiting)
         await ann.until(StrangersChanged, lambda told: told.keys == 1)
-        assert "I am b" not in ann.texts() + shown(ann)
+        assert "I am b" not in ann.texts() + ann.shown()
         ann.node.open_strangers([waiting.sender_id])
         await ann.until(StrangersChanged, lambda told: bool(told.opened))
-        assert "I am b" in shown(ann)
+        assert "I am b" in ann.shown()
 
     run(tmp_path, story)
 
@@ -317,7 +308,7 @@ def test_who_is_not_known_apart_any_more_leaves_ids_and_no_standing(
         again = w.start("ann")
         told = await again.until(StrangersChanged)
         assert (told.keys, told.messages) == (MORE, MORE)
-        assert shown(again) == ["hi"] * PEOPLE_A_MINUTE
+        assert again.shown() == ["hi"] * PEOPLE_A_MINUTE
         assert again.node.profile.store.unread("lobby") == PEOPLE_A_MINUTE
 
     run(tmp_path, story)

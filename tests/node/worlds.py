@@ -86,6 +86,12 @@ class Member:
     def texts(self) -> list[str]:
         return [told.said.opened.text or "" for told in self.of(MessageDelivered)]
 
+    def shown(self) -> list[str | None]:
+        """Return the texts that a reader of the database gets."""
+        store = self.node.profile.store
+        with store.open_read_only(store.path, self.node.profile.codec) as reader:
+            return [message.text for message in reader.messages("lobby")]
+
 
 class World:
     """One network, one folder of profiles."""
