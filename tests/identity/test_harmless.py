@@ -22,6 +22,7 @@ UNTOUCHED = {
     "persian with a joiner at the end of a word": "\u0647\u200d. \u062e\u0627\u0646\u0647\u200c \u0647\u0627",
     "sinhala with a joiner at the end of a word": "\u0d9a\u0dca\u200d",
     "hindi": "\u0915\u094d\u0937\u093f \u0939\u0948\u0902",
+    "a vowel sign alone with a mark": "\u093e\u0902",
     "japanese": "こんにちは、世界",
     "emoji": "👍🏽 🎉",
     "family": "👨\u200d👩\u200d👧",
@@ -63,6 +64,10 @@ CHANGED = {
     "mark on nothing": ("\u0301a", "\\u{301}a"),
     "mark on a space": ("a \u0301", "a \\u{301}"),
     "too many marks": ("a" + "\u0301" * 99 + "b", "a" + "\u0301" * 4 + "b"),
+    "too many marks around a vowel sign": (
+        "\u0915" + "\u0301" * 3 + "\u093e" + "\u0301" * 99,
+        "\u0915" + "\u0301" * 3 + "\u093e" + "\u0301",
+    ),
     "mark on an escaped character": ("\x1b\u0301", "\\u{1b}\\u{301}"),
 }
 

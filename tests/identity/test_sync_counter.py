@@ -70,3 +70,9 @@ def test_each_message_is_signed_once() -> None:
     store, codec = MemoryStore(), CountingCodec(SdsCodec(), KEY, "lobby")
     sent = counters(opened(store, codec, START), store, START)
     assert codec.made == len(sent) > 20
+
+
+def test_the_size_of_a_sync_message_counts_its_proof() -> None:
+    codec = SigningCodec(SdsCodec(), KEY, "lobby")
+    message = Message(KEY.sender_id, "sync-1", "lobby", START)
+    assert len(codec.encode(message)) <= codec.size(message)
