@@ -8,21 +8,25 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.identity.signing import Identity
 from sdschat.node.channel.copies import COPY, difference_to_copy
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.events import CatchingUp, ConnectionChanged
 from sdschat.node.silent_senders import ForgottenValues
 from sdschat.node.view.conversations import Conversations
 from sdschat.sds.events import RangeDiffered
+from sdschat.sds.ids import content_id
 from sdschat.sds.values import HistoryEntry, LogRow, Message
 from sdschat.store.reader import Reader
 from sdschat.store.senders import KeptBody, keep_as_ids, values_after
 from sdschat.wire.sds_codec import SdsCodec
+from tests.identity.signed import signed_message
 from tests.node.catching import caught_up, say, start
 from tests.node.worlds import Member, World, world
 
 CODEC = SdsCodec()
 ID = "m1"
+BOB = Identity(b"b" * 32)
 
 
 def foreign(session: ChannelSession, message_id: str = ID) -> Message:
@@ -69,6 +73,24 @@ def test_the_difference_of_another_copy_is_kept_and_shown(
             assert shown(ann) == words
             with Reader.open(w.path("ann"), CODEC) as reader:
                 assert difference_to_copy(reader, "lobby", ID) == words
+
+    asyncio.run(story())
+
+
+def test_a_copy_of_what_nobody_signed_in_the_name_of_who_signs_is_compared_too(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, session = await opened(w, "ann")
+            date = session.channel.state.clock.value + 1
+            session.receive(CODEC.encode(signed_message(BOB, "lobby", "signed", date)), "live")
+            await ann.until_texts("signed")
+            message = Message(BOB.sender_id, content_id(b"plain"), "lobby", date + 1, content=b"plain")
+            for each in (message, replace(message, lamport_timestamp=date + 2)):
+                session.receive(CODEC.encode(each), "live")
+            ann.node.send("lobby", "after it")
+            await ann.until_texts("signed", "plain", "after it")
+            found = difference_to_copy(ann.node.profile.store, "lobby", message.message_id)
+            assert found == f"another Lamport time ({date + 2})"
 
     asyncio.run(story())
 
