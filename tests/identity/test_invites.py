@@ -1,4 +1,4 @@
-"""What the signatures of an invite and of a joining cover: all of it."""
+"""The signatures of an invite and of a joining cover all of it."""
 
 from __future__ import annotations
 

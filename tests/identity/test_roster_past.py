@@ -1,4 +1,4 @@
-"""What an operation on the members of a private channel builds upon, also by way of other operations."""
+"""Operations on the members of a private channel, and all that they build upon, also by way of others."""
 
 from __future__ import annotations
 
