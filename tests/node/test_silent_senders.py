@@ -61,11 +61,12 @@ def tidy(member: Member) -> None:
             pass
 
 
-@pytest.mark.parametrize("page", [1, 5_000])
+@pytest.mark.parametrize(("page", "deleted"), [(1, 100), (5_000, 100), (5_000, 1)])
 def test_names_of_whom_no_message_is_left_leave_no_row(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: int, deleted: int
 ) -> None:
     monkeypatch.setattr(rows_module, "PAGE", page)
+    monkeypatch.setattr(senders_module, "_DELETED", deleted)
     monkeypatch.setattr(senders_module, "AT_ONCE", page)
 
     async def story(w: World) -> None:

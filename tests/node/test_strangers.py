@@ -19,6 +19,7 @@ from sdschat.node.clock import Clock
 from sdschat.node.events import ConnectionChanged, MessageDelivered, StrangersChanged
 from sdschat.node.stranger_bodies import StrangerBodies
 from sdschat.sds.values import Message
+from sdschat.store.store import Store
 from sdschat.wire.sds_codec import SdsCodec
 from tests.identity.signed import signed_message
 from tests.node.worlds import PATIENCE, Member, World, run
@@ -54,6 +55,17 @@ async def crowded(w: World, share: int | str = 1 << 20) -> tuple[Member, Channel
     said = {key: say(room, key, f"I am {nick_of(key)}").message_id for key in CROWD}
     await ann.until(StrangersChanged, lambda told: told.keys == MORE)
     return ann, room, said
+
+
+def test_an_account_of_which_nothing_is_left_takes_no_share(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "sdschat.db", CODEC) as store:
+        share = accounts_module.StrangersShare(1000, ())
+        accounts = accounts_module.StrangerAccounts(store, "lobby", share)
+        accounts.hear("eve", 900, 1, again=False)
+        assert share.excess > 0
+        assert accounts.empty(["eve", "nobody"]) == ["eve"]
+        assert accounts.known["eve"].size == 0
+        assert (share.excess, share.fills) == (0, False)
 
 
 def test_of_many_new_keys_twenty_are_people_and_the_others_wait(tmp_path: Path) -> None:
