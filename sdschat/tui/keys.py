@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 from sdschat.tui.commands.channels import person_name
 from sdschat.tui.model.items import first_words
 from sdschat.tui.model.results import CommandError, Mark, Page
-from sdschat.tui.model.status import STYLES_OF_HEALTH, Health, heard_words
+from sdschat.tui.model.status import STYLES_OF_HEALTH, Health, heard_words, news_words
 from sdschat.tui.model.words import fitted, short
 from sdschat.tui.screen_host import ScreenHost
 from sdschat.tui.widgets.lists import ChannelList, MemberList
@@ -305,7 +305,7 @@ def _channels_page(host: ScreenHost) -> Page:
     lines, marks = [], list[list[Mark]]()
     for name, label in zip(host.order, names, strict=True):
         unread, mentions = host.workspace.counted(name)
-        news = f"{unread} unread{f', {mentions} to you' if mentions else ''}" if unread else ""
+        news = news_words(unread, mentions)
         shown = fitted(label, width, host.glyphs.cut)
         line, state = f"{shown}  {host.badge(name)}", host.workspace.health(name)
         marks.append([(0, len(shown), "heading" if name == host.channel else "key")])

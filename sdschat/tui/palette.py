@@ -17,12 +17,14 @@ from textual.css.query import NoMatches
 from textual.errors import NoWidget
 from textual.theme import Theme
 from textual.widgets import Button, Input, OptionList
+from textual.widgets.option_list import Option
 from textual.worker import Worker
 
 from sdschat.node.view.searching import HistorySearch, SearchQuery
 from sdschat.tui.keys import KeyedHost
 from sdschat.tui.model.delivery import name_of
 from sdschat.tui.model.items import first_words
+from sdschat.tui.model.status import news_words
 from sdschat.tui.model.words import ASCII, UNICODE, fitted, when
 from sdschat.tui.themes import keys_marked
 
@@ -56,8 +58,10 @@ class ChatCommands(Provider):
     def _offers(self) -> list[Offer]:
         """Return what has a name. A command that needs an argument is begun in the input."""
         host, found = _host(self), list[Offer]()
-        for name in host.order:
-            found.append((f"channel {host.label(name)}", "Show this channel", partial(host.show_channel, name)))
+        for name in sorted(host.order, key=self._by_news):
+            news = news_words(*host.workspace.counted(name))
+            said = "Shown now" if name == host.workspace.shown else news or "Show this channel"
+            found.append((f"channel {host.label(name)}", said, partial(host.show_channel, name)))
         for person in host.view.channel(host.room).people():
             if not person.own:
                 title = f"person {name_of(person)}"
@@ -78,6 +82,12 @@ class ChatCommands(Provider):
             found.append((command.usage, command.summary, run))
         return found
 
+    def _by_news(self, name: str) -> tuple[bool, bool, bool]:
+        """Put channels with news first, and the one that is shown last."""
+        workspace = _host(self).workspace
+        unread, mentions = workspace.counted(name)
+        return name == workspace.shown, not mentions, not unread
+
     async def discover(self) -> Hits:
         for title, explanation, run in self._offers():
             yield DiscoveryHit(self._row(Content(title), explanation), run, text=title)
@@ -95,13 +105,17 @@ class ChatCommands(Provider):
         return Content.assemble(title, "  ", said)
 
     async def search(self, query: str) -> Hits:
-        """Yield what has these letters in its title, or words that begin so in its explanation. Both are marked."""
+        """Yield what has these words in its title, or where nothing has them, their letters; and what has words that
+        begin so in its explanation. They are marked."""
+        offers, words = self._offers(), query.strip().casefold()
+        scattered = not any(words in title.casefold() for title, _, _ in offers)
         matcher, begins = self.matcher(query), [rf"\b{re.escape(word)}" for word in query.split()]
         marked = re.compile("|".join(begins), re.IGNORECASE)
-        for title, explanation, run in self._offers():
-            score = matcher.match(title)
+        for title, explanation, run in offers:
+            named = words in title.casefold()
+            score = matcher.match(title) if named or scattered else 0
             if score > 0:
-                score += _NAMED * (query.strip().casefold() in title.casefold())
+                score += _NAMED * named
                 yield Hit(score, self._row(matcher.highlight(title), explanation), run, text=title)
             elif all(re.search(word, explanation, re.IGNORECASE) for word in begins):
                 yield Hit(_EXPLAINED, self._row(Content(title), explanation, marked), run, text=title)
@@ -205,6 +219,13 @@ class ChatPalette(CommandPalette):
             event.stop()
             event.prevent_default()
             self._entered = True
+
+    def _start_no_matches_countdown(self, search_value: str) -> None:
+        """Say that nothing was found, at once, and as a filter says it."""
+        if search_value:
+            none = Content(f"Nothing here has {search_value}. Backspace takes a letter back.")
+            self.query_one(CommandList).add_option(Option(none, id=self._NO_MATCHES, disabled=True))
+            self._list_visible = True
 
     def _select_or_command(self, event: Input.Submitted | Button.Pressed | None = None) -> None:
         """Run what is chosen, once."""

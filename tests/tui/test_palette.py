@@ -65,7 +65,7 @@ async def test_without_colour_the_chosen_offer_is_seen(s: Stage) -> None:
         for segment in strip
         if segment.style is not None and segment.style.bgcolor != segment.style.color and "channel " in segment.text
     ]
-    assert [text.strip() for text in marked] == ["channel lobby"]
+    assert [text.strip() for text in marked] == ["channel dev"]
 
 
 @staged()
@@ -139,6 +139,38 @@ async def test_a_message_with_the_words_comes_before_what_has_their_letters_scat
     await s.press("ctrl+p", *"rope")
     await s.until_text("ann: bring the long rope")
     assert "ann: bring the long rope" in s.lines()[4], "it is the first"
+
+
+@staged(size=(80, 24))
+async def test_scattered_letters_find_nothing_where_a_name_has_the_words(s: Stage) -> None:
+    """`/create CHANNEL [private|members|since-join]` stood below the themes."""
+    await s.press("ctrl+p", *"theme")
+    await s.until_text("theme contrast")
+    assert "/theme" in s.text()
+    assert "/create" not in s.text()
+
+
+@staged(size=(80, 24))
+async def test_what_nothing_has_is_named_with_the_way_back(s: Stage) -> None:
+    await s.press("ctrl+p", *"zzqq")
+    await s.until_text("Nothing here has zzqq. Backspace takes a letter back.")
+
+
+@staged("lobby", "dev", "ops", "art", peers=("bob",), size=(80, 24))
+async def test_channels_with_news_come_first_and_the_shown_one_last(s: Stage) -> None:
+    """It offered the channel that was shown first, where Enter did nothing."""
+    s.say("something new", channel="ops")
+    s.say("ann: come here", channel="art")
+    await s.until(lambda: s.app.workspace.counted("art") == (1, 1) and s.app.workspace.counted("ops") == (1, 0), "news")
+    await s.press("ctrl+p")
+    await s.until_text("channel art")
+    offered = [line.strip("│ ").split(maxsplit=2)[1:] for line in s.lines() if "│ channel " in line]
+    assert offered == [
+        ["art", "1 unread, 1 to you"],
+        ["ops", "1 unread"],
+        ["dev", "Show this channel"],
+        ["lobby", "Shown now"],
+    ]
 
 
 @staged(size=(80, 24))

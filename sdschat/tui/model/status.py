@@ -113,6 +113,11 @@ def health(connection: ConnectionChanged, sync: SyncStatus, history: CatchingUp 
     return Health.WAITS if waits else Health.GOOD
 
 
+def news_words(unread: int, mentions: int) -> str:
+    """Return how many messages of a channel are unread, and how many of them are to the user; empty if none is."""
+    return f"{unread} unread{f', {mentions} to you' if mentions else ''}" if unread else ""
+
+
 def unsaved_words(why: str) -> str:
     """Return why nothing can be saved. What follows the reason is where, and what to do."""
     return f"nothing can be saved, because {clean(why.partition(':')[0].partition(';')[0], limit=_DETAIL)}"
