@@ -110,7 +110,7 @@ class Panes:
         if len(lines) > 1 and not self.channel_list.display and not self.frames.ruled:
             text.append_text(self._numbered(lines))
         elif shown is not None:
-            text.append(f" {shown.label} ", "bold reverse")
+            text.append(f" {screen.label(shown.name, max(_NAME, screen.width // 3))} ", "bold reverse")
         if shown is not None:
             both, one = map(len, named)
             kept = both if screen.width >= _ROOM_FOR_KEYS else one if screen.width >= _ROOM_FOR_HELP else 0

@@ -120,7 +120,7 @@ def cell(fate: Fate, participant: str, glyphs: Glyphs, *, here: bool = True) -> 
 
 _WIDE: Final = 70  # columns from which there is room for long nicks and ids
 _SMALL: Final = 40  # columns below which there is no room for times
-_SMALL_NICK, _NARROW_NICK, _WIDE_NICK = 5, 8, 11
+_NICKS: Final = ((138, 16), (_WIDE, 11), (_SMALL, 8), (0, 5))  # columns of a nick; 138: beside a text of full width
 _LEAST_TEXT, _MOST_TEXT = 10, 110
 _WHOLE, _FOLDED = 30, 24  # a text of more lines than the first is drawn with as many as the second
 _MARKS: Final = 18  # columns for the marks beside a text of full width
@@ -176,7 +176,7 @@ def _time(at: int, width: int) -> str:
 
 
 def _nick_width(width: int) -> int:
-    return _WIDE_NICK if width >= _WIDE else _NARROW_NICK if width >= _SMALL else _SMALL_NICK
+    return next(nick for columns, nick in _NICKS if width >= columns)
 
 
 def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle, around: Surroundings) -> list[Line]:

@@ -76,3 +76,17 @@ async def test_the_list_is_as_wide_as_it_stays_from_its_first_frame_on(s: Stage)
         await s.settle()
         assert s.app.sheet.virtual_size == at_first
         await s.press("escape")
+
+
+@staged("a-channel-with-a-name-of-44-letters-in-a-head", size=(140, 30))
+async def test_the_head_has_the_whole_name_where_there_is_room(s: Stage) -> None:
+    """It was cut to 24 columns, however many were free beside it."""
+    assert s.lines()[0].startswith(" a-channel-with-a-name-of-44-letters-in-a-head  ")
+    await s.pilot.resize_terminal(60, 15)
+    await s.until(lambda: s.lines()[0].startswith(" a-channel-with-a-name-o…  ▪ nothing missing"), "the state")
+
+
+@staged(peers=("alexander-smith",), size=(200, 30))
+async def test_a_nick_of_usual_length_is_whole_beside_a_text_of_full_width(s: Stage) -> None:
+    s.say("my nick is longer than eleven", "alexander-smith")
+    await s.until(lambda: any(" alexander-smith  my nick is" in line for line in s.lines()), "the whole nick")

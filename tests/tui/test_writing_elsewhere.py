@@ -112,7 +112,7 @@ async def test_the_chain_of_answers_is_a_list_to_jump_from(s: Stage) -> None:
     assert "No message is selected" in s.hint()
     s.app.composer.put("")
     await s.press("alt+up", "f6", "t")
-    assert "answers: 3 messages" in s.text()
+    assert "thread: 3 messages" in s.text()
     lines = [line for line in s.lines() if "who has the keys?" in line or "    ann: ask" in line or "dave has" in line]
     assert len(lines) >= 2
     await s.press("escape")

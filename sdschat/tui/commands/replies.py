@@ -83,7 +83,7 @@ async def _thread(host: Host, argument: str) -> None:
         lines.append(f"answers more than {_LATER:,} messages later are not shown")
         runs.append(f"goto {chain[-1][1].message_id}")
         marks.append([])
-    title = f"answers: {count(len(chain), 'message')}"
+    title = f"thread: {count(len(chain), 'message')}"
     host.show_pages([Page(title, lines, runs, "goes there", marks=marks)], title)
 
 
