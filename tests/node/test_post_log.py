@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Iterable
 
 import pytest
 
 from sdschat.node.members.events import MemberPost
-from sdschat.node.members.post_log import PostLog
+from sdschat.node.members.post_log import PostLog, waiting_posts
 from sdschat.timber.engine import TimberEngine
 from sdschat.timber.events import StateAdopted
 from sdschat.timber.values import message_id_of, sender_of
-from sdschat.timber.views import PostView
+from sdschat.timber.views import MemberStanding, PostView
 from tests.timber.group import Group, Node
 
 THREE = ("ann", "bob", "cas")
@@ -20,10 +21,10 @@ THREE = ("ann", "bob", "cas")
 class _Reading:
     """The log of one engine, and how many posts were made of views."""
 
-    def __init__(self, engine: TimberEngine) -> None:
+    def __init__(self, engine: TimberEngine, drafts: Callable[[], Iterable[MemberPost]] = list) -> None:
         self.engine = engine
         self.shown = 0
-        self.log = PostLog(engine, self._show)
+        self.log = PostLog(engine, self._show, drafts)
 
     def _show(self, view: PostView) -> MemberPost:
         self.shown += 1
@@ -159,3 +160,34 @@ def test_what_is_settled_in_the_turn_in_which_a_state_comes_stands_once_in_the_l
     for report in reports:
         reading.log.follow(report)
     _check(reading)
+
+
+def test_what_waited_for_an_admission_stands_once_in_the_log() -> None:
+    """Whoever left and is invited again has the log, so no state comes that would make it anew."""
+    group = Group(*THREE)
+    bob = group["bob"]
+    bob.engine.leave(group.now)
+    group.carry(bob)
+    group.settle()
+    engine, told = bob.engine, len(bob.reports)
+    reading = _Reading(engine, lambda: waiting_posts(engine.drafts(), engine.data_set, "00", "bob"))
+    group["cas"].up = False
+    group["ann"].engine.invite(bob.key, group.now)
+    group.carry(group["ann"])
+    group.settle(1000)
+    assert engine.standing() is MemberStanding.INVITED
+    assert engine.say("back again", group.now) is None
+    group.carry(bob)
+    reading.log.touch()
+    assert _waiting(reading) == [("back again", True)]
+    group["cas"].up = True
+    group.settle()
+    reports = bob.reports[told:]
+    assert not any(isinstance(report, StateAdopted) for report in reports)
+    for report in reports:
+        reading.log.follow(report)
+    assert _waiting(reading) == [("back again", False)]
+
+
+def _waiting(reading: _Reading) -> list[tuple[str, bool]]:
+    return [(placed.post.text, placed.post.waiting) for placed in reading.log.after((0, ""))]

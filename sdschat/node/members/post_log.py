@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from sdschat.node.members.events import MemberPost
 from sdschat.timber.chat import Head
 from sdschat.timber.engine import TimberEngine
-from sdschat.timber.events import EventSettled, Report, StateAdopted
+from sdschat.timber.events import Drafted, EventSettled, Renumbered, Report, StateAdopted
 from sdschat.timber.front import FrontMark
 from sdschat.timber.rows import DraftRow
 from sdschat.timber.values import Kind, Post, PostId, draft_id_of, message_id_of
@@ -159,6 +159,8 @@ class PostLog:
         if isinstance(report, StateAdopted):
             self._fill()
             self._settled()  # what follows in the same turn may be in it already
+        elif isinstance(report, Drafted | Renumbered):
+            self.touch()
         elif isinstance(report, EventSettled) and report.counts:
             target = report.target
             self._moved[report.name if target is None or report.kind is Kind.SAY else target] = None
