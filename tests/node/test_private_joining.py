@@ -284,6 +284,37 @@ def test_who_was_removed_while_away_comes_in_again_by_a_new_link_at_once(tmp_pat
     run(scenario)
 
 
+@pytest.mark.parametrize("away", [False, True])
+def test_who_was_removed_comes_in_again_after_another_removal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, away: bool
+) -> None:
+    """Nothing in carol's log says that the key of the new link is a later one than hers: dan's removal came under a key
+    that she never had. So she wrote with the key from before her own removal, and nobody listened."""
+
+    async def scenario() -> None:
+        announcements(monkeypatch)
+        async with world(tmp_path) as here:
+            ann, bob, carol = await three(here)
+            dan = here.start("dan", link_of(ann))
+            await until([ann, bob, carol], lambda each: len(private(each).roster.members) == 4)
+            if not away:
+                private(ann).remove(carol.node.sender_id)
+                await carol.until(NotAMember)
+            await carol.node.close(0.1)
+            here.members.remove(carol)
+            if away:
+                private(ann).remove(carol.node.sender_id)
+            await until([bob], lambda each: private(each).roster.epoch_number == 2)
+            private(ann).remove(dan.node.sender_id)
+            await until([bob], lambda each: private(each).roster.epoch_number == 3)
+            carol = here.start("carol", link_of(bob))
+            say(carol, "I am in again")
+            await until_said(ann, "I am in again")
+            await until([ann, bob, carol], lambda each: len(private(each).roster.members) == 3)
+
+    run(scenario)
+
+
 def test_a_link_from_before_the_removal_is_told_to_be_of_no_use(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with world(tmp_path) as here:

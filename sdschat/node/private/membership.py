@@ -375,8 +375,7 @@ class PrivateChannel(PassiveExtension):
         shared, marked = secrets_known(self._gate.identity, names, every, record.shared, record.secrets)
         for secret in (*shared.values(), *marked.values()):
             self._sealer.add(secret)
-        mark = epoch_mark(roster.epoch)
-        present = mark if mark in marked else record.present
+        present = record.epoch_in_use(roster, self.own_key, marked)
         self._sealer.use(epoch_key(marked[present]).epoch_id)
         if (shared, marked, present) != (record.shared, record.secrets, record.present):
             self._change(replace(record, shared=shared, secrets=marked, present=present))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -49,6 +49,17 @@ class PrivateRecord:
     @property
     def name(self) -> str:
         return channel_name(self.genesis)
+
+    def epoch_in_use(self, roster: Roster, own_key: bytes, secrets: Collection[bytes]) -> bytes:
+        """Return the mark of the epoch to seal with, of those whose secrets are here. The newest of the log may not be:
+        the log of somebody who was removed ends there, and the link by which they come back may be of a later one."""
+        newest = epoch_mark(roster.epoch)
+        if newest in secrets:
+            return newest
+        if own_key in roster.members:
+            return self.present
+        here = roster.epochs_here()
+        return next((mark for mark in reversed([*secrets]) if mark not in here), self.present)
 
     def save(self, transaction: Transaction) -> None:
         transaction.set_value(_RECORD + self.name, _encoded(self))
