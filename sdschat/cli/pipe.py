@@ -9,7 +9,7 @@ import sys
 
 import click
 
-from sdschat.cli.errors import DONE, WRONG_USE, CommandProblem, channel_name, say, time_option
+from sdschat.cli.errors import DONE, UNEXPECTED, WRONG_USE, CommandProblem, channel_name, say, time_option
 from sdschat.cli.json_events import INPUT_REFUSED, InputLine, json_line, named_line, read_line
 from sdschat.cli.options import Chosen, channel_options, data_set_option
 from sdschat.cli.session import first_connection, refuse_namesakes, run_node
@@ -26,7 +26,7 @@ from sdschat.node.events import (
 )
 from sdschat.node.node import Node
 from sdschat.node.pauses import OUTPUT
-from sdschat.node.stdin import lines
+from sdschat.node.stdin import has_input, lines
 from sdschat.node.sync.extension import sync_extension
 from sdschat.sds.events import StateChanged
 from sdschat.sds.steps.send import TooManyUnacknowledged
@@ -101,6 +101,7 @@ class _Pipe:
         self.json_input = json_input
         self._listens = listens  # where the input has no line
         self._line = 0  # number of the input line
+        self._unsent = 0  # lines that were read, and are not messages yet
         self._connected = False
         self._waits = False  # reading pauses until others acknowledge something
         self.gone = asyncio.Event()
@@ -119,6 +120,12 @@ class _Pipe:
             self._writer.finish()
         if self._writer.failure is not None:
             raise self._writer.failure
+        if self.gone.is_set() and (self._unsent or await has_input(sys.stdin.fileno())):
+            raise CommandProblem(
+                f"The reader of the output is gone, so the input was not read to its end: {self._line} lines of it "
+                "were taken. Send the others again.",
+                UNEXPECTED,
+            )
         return WRONG_USE if self.refused else DONE
 
     def _hold(self, full: bool) -> None:
@@ -150,10 +157,12 @@ class _Pipe:
 
     async def _talk(self) -> None:
         async for found in lines(sys.stdin.fileno()):
+            self._unsent = len(found)
             for line in found:
-                self._line += 1
                 while not self._send(line):
                     await self._move()
+                self._line += 1
+                self._unsent -= 1
                 if len(self.under_way) >= _UNDER_WAY:
                     await self._go_easy()
         try:
@@ -244,7 +253,7 @@ class _Pipe:
     def _refuse(self, why: str) -> None:
         self.refused += 1
         if self.json_input:
-            fields = {"reason": why, "line": self._line}
+            fields = {"reason": why, "line": self._line + 1}
             now = self.node.clock.now().wall
             self._writer.write(named_line(INPUT_REFUSED, self.channel, now, fields))
             return

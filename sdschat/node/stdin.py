@@ -28,6 +28,15 @@ async def chunk(descriptor: int) -> bytes:
     return os.read(descriptor, _CHUNK)
 
 
+async def has_input(descriptor: int) -> bool:
+    """True if something has come in, which is read. False at the end, and where nothing is there yet."""
+    try:
+        async with asyncio.timeout(0.1):
+            return bool(await chunk(descriptor))
+    except TimeoutError:
+        return False
+
+
 async def lines(descriptor: int) -> AsyncIterator[list[bytes]]:
     """Yield whole lines, as many at a time as came together; the last one may lack its end."""
     rest = b""

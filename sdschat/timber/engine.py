@@ -172,7 +172,7 @@ class TimberEngine:
         if self._core.replica.me is None:
             raise ValueError("only a member can invite")
         if self._core.replica.committee.slot_of(key) is not None:
-            raise ValueError("this key is a member's already")
+            raise ValueError("this key is a member's already: after a leave, try again once all members know of it")
         if key in self._core.replica.front.invitations:
             raise ValueError("this key is invited already")
         return self._do(Kind.INVITE, now, key=key)

@@ -201,7 +201,11 @@ class EmbeddedBroker:
                 return BrokerError(told)
         ports = ", ".join(str(port) for _, port in self.config.addresses)
         if "already" in answer or "in use" in answer:
-            return PortTakenError(f"Port {ports} on {self.config.host} is taken. Choose another one with --listen.")
+            return PortTakenError(
+                f"Port {ports} on {self.config.host} is taken. Perhaps by a chat on this machine: it runs a broker "
+                "where there is none. Leave all chats here, start this again, and then the chats; or choose another "
+                "port with --listen."
+            )
         return BrokerError(f"The embedded broker cannot serve on port {ports}: {answer or 'it ended without a word'}.")
 
     async def stop(self) -> None:

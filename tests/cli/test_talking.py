@@ -269,6 +269,24 @@ def test_pipe_says_that_there_is_no_room_for_its_output(tmp_path: Path, port: in
     assert done.stderr.endswith("sdschat: the output cannot be written: No space left on device.\n")
 
 
+def test_pipe_fails_where_its_reader_goes_before_the_input_is_read(tmp_path: Path, port: int) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        command("pipe", "lobby", *_ann(port)),
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        input="a line\n",
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writer)
+    assert done.returncode == 1
+    assert "0 lines of it were taken. Send the others again." in done.stderr
+
+
 def test_a_state_that_is_not_reached_in_time(tmp_path: Path, port: int) -> None:
     done = run(
         tmp_path,

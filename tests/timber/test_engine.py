@@ -186,6 +186,8 @@ def test_leaving() -> None:
     group.carry(group["bob"])
     with pytest.raises(ValueError, match="left"):
         group["bob"].engine.say("one more thing", group.now)
+    with pytest.raises(ValueError, match="try again once all members know of it"):
+        group["alice"].engine.invite(group["bob"].key, group.now)
     group.settle()
     assert group["bob"].engine.me is None
     assert [one.slot for one in group["alice"].engine.members()] == [0, 2]

@@ -103,7 +103,7 @@ def test_a_taken_port_is_told() -> None:
     async def scenario() -> None:
         async with embedded() as broker:
             second = EmbeddedBroker(broker.config)
-            with pytest.raises(PortTakenError, match="--listen"):
+            with pytest.raises(PortTakenError, match="Leave all chats here"):
                 await second.start()
             assert not second.running
             assert listens("127.0.0.1", broker.config.port)

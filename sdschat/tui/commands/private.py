@@ -204,7 +204,8 @@ COMMANDS = (
         "has the key: with one that is used up one can still read, until /remove makes a new key. In a members' "
         "channel, /invite NICK lets in somebody who is here; where that is private, they have come by a link. An open "
         "channel needs no invite: whoever reaches the broker joins it. The broker of this machine is for this machine "
-        "alone; for others, run sdschat broker --listen 0.0.0.0:1883, which prints the line that they type.",
+        "alone; for others, leave all chats here, and run sdschat broker --listen 0.0.0.0:1883, which prints the line "
+        "that they type.",
         complete=people,
         group="private",
     ),
