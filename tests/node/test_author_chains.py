@@ -25,6 +25,7 @@ from sdschat.sds.values import Message
 from sdschat.wire.chat_codec import Place
 from sdschat.wire.sds_codec import SdsCodec
 from tests.identity.signed import signed_message
+from tests.node.catching import stop
 from tests.node.worlds import Member, World, run
 
 CODEC = SdsCodec()
@@ -59,6 +60,25 @@ def test_a_missing_number_is_told_asked_for_and_closed(tmp_path: Path, monkeypat
         room.receive(CODEC.encode(two), "live")
         assert await ann.until(AuthorGapClosed) == AuthorGapClosed(CAROL.sender_id, 2)
         assert len(ann.of(AuthorGapFound)) == 1
+
+    run(tmp_path, story)
+
+
+def test_a_number_that_was_missing_before_a_restart_is_looked_for_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story(w: World) -> None:
+        ann, room = await opened(w)
+        one, two, three = chain(room, "one", "two", "three")
+        for message in (one, three):
+            room.receive(CODEC.encode(message), "live")
+        await ann.until_texts("one", "three")
+        await stop(w, ann)
+        assert ann.of(AuthorGapFound) == []
+        monkeypatch.setattr(author_chains, "_PATIENCE", 50)
+        again, _ = await opened(w)
+        assert await again.until(AuthorGapFound) == AuthorGapFound(CAROL.sender_id, 2, 2, two.message_id)
+        await again.until(RepairWanted, lambda wanted: wanted.message_id == two.message_id)
 
     run(tmp_path, story)
 
