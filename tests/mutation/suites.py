@@ -30,6 +30,11 @@ SUITES: Final = (
             "tests/timber/test_store.py",
         ),
     ),
+    Suite(
+        "sdschat/identity",
+        ("tests/identity", "tests/vectors/test_content.py", "tests/vectors/test_sealing.py"),
+        ("tests/node/test_proofs.py", "tests/node/test_altered.py", "tests/node/test_members_refused.py"),
+    ),
 )
 
 
