@@ -25,7 +25,7 @@ from sdschat.tui.key_order import KeysInOrder
 from sdschat.tui.keys import KeyedHost
 from sdschat.tui.later import later
 from sdschat.tui.model.timeline import ModelChange
-from sdschat.tui.model.words import ASCII
+from sdschat.tui.model.words import ASCII, cut_with
 from sdschat.tui.startup import Startup
 from sdschat.tui.terminal import BackgroundNamed
 from sdschat.tui.themes import is_light
@@ -380,6 +380,7 @@ def make_app(
         guest=guest,
     )
     app.colours_off = no_color
+    cut_with(app.glyphs.cut)
     return app
 
 

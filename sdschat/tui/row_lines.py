@@ -370,7 +370,8 @@ def hanging(line: str, room: int) -> Iterator[str]:
     yield closed(line[low:high])
     if more:
         column = _COLUMN.match(line)
-        indent = column.end() if column is not None and column.end() <= room // 2 else _FURTHER_IN
+        before = cell_len(column[0]) if column is not None else _FURTHER_IN
+        indent = before if before <= room // 2 else _FURTHER_IN
         rest = line[more[0][0] :]
         for low, high in wrapped(rest, room - indent):
             yield " " * indent + closed(rest[low:high])

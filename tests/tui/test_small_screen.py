@@ -175,3 +175,16 @@ def test_ctrl_u_and_ctrl_k_empty_a_line_of_several_rows(tmp_path: Path) -> None:
             terminal.until_text("> short")
             assert "a line that" not in terminal.text()
             terminal.press("\x15")
+
+
+@staged(peers=("n" * 50,), size=(100, 24), ascii_only=True)
+async def test_with_signs_of_ascii_a_long_name_ends_with_one(s: Stage) -> None:
+    """The palette, the head and the details cut it with an ellipsis, whatever `--ascii` said."""
+    await s.until_text("2 here")
+    s.say("hello", "n" * 50)
+    await s.until_text("hello")
+    await s.enter("/who")
+    await s.until_text("nnn~")
+    await s.press("escape", "ctrl+p")
+    await s.until_text("person nnn")
+    assert s.text().isascii(), [line for line in s.lines() if not line.isascii()]

@@ -46,10 +46,15 @@ def cutting_with(sign: str) -> Iterator[None]:
         _cut_sign.reset(token)
 
 
+def cut_with(sign: str) -> None:
+    """Let texts that are cut from now on end with this sign, where no other one is asked for."""
+    _cut_sign.set(sign)
+
+
 def clean_name(name: str, *, limit: int = NAME_LIMIT) -> str:
     """Return a nick or a channel name, safe to draw: on one line, without runs of spaces, and without the selector by
     which two names would differ in nothing but colour."""
-    return " ".join(harmless(name, limit=limit).replace("\ufe0f", "").split())
+    return " ".join(clean(name, limit=limit).replace("\ufe0f", "").split())
 
 
 def nick_text(nick: str) -> str:

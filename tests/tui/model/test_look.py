@@ -13,7 +13,7 @@ from textual.color import Color
 from sdschat.node.view.values import Lost
 from sdschat.tui.model.items import Fate, GapItem, Item, NoteItem, Phase, Quote, Tone
 from sdschat.tui.model.words import ASCII, UNICODE
-from sdschat.tui.row_lines import Surroundings, day_line, item_lines, unread_line
+from sdschat.tui.row_lines import Surroundings, day_line, hanging, item_lines, unread_line
 from sdschat.tui.themes import PALETTES, READABLE, LineStyle, contrast, theme_in_force
 from tests.tui.model.samples import BOB, NOON, entry, missing, own
 
@@ -49,6 +49,11 @@ ITEMS: list[Item] = [
 @pytest.mark.parametrize("item", ITEMS, ids=lambda item: type(item).__name__)
 def test_no_line_is_wider_than_the_log(item: Item, width: int) -> None:
     assert all(cell_len(line) <= width for line in lines(item, width))
+
+
+def test_a_row_of_a_table_goes_on_below_its_text_behind_wide_letters() -> None:
+    """It stood as many columns too far left as there were wide letters before."""
+    assert [*hanging("山田太郎  not heard since they came", 28)] == ["山田太郎  not heard since", "          they came"]
 
 
 @given(st.text(max_size=200), st.integers(30, 120))
