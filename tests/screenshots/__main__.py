@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
-import sys
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,9 @@ FOLDER = Path(__file__).resolve().parents[2] / "screenshots"
 
 
 def main() -> None:
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
+    asked = argparse.ArgumentParser(prog="python -m tests.screenshots", description=__doc__)
+    asked.add_argument("folder", type=Path, nargs="?", default=FOLDER)
+    folder = asked.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as profiles:
         asyncio.run(take_all(Path(profiles), partial(write, folder)))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
-import sys
 import tempfile
 from pathlib import Path
 from typing import Final
@@ -44,7 +44,9 @@ async def picture(folder: Path) -> str:
 
 
 def main() -> None:
-    file = Path(sys.argv[1]) if len(sys.argv) > 1 else FILE
+    asked = argparse.ArgumentParser(prog="python -m tests.screenshots.members", description=__doc__)
+    asked.add_argument("file", type=Path, nargs="?", default=FILE)
+    file = asked.parse_args().file
     with tempfile.TemporaryDirectory() as folder:
         svg = asyncio.run(picture(Path(folder)))
     file.write_text(svg, encoding="utf-8")

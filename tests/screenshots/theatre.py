@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import re
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -134,7 +134,9 @@ def moving(frames: list[Frame]) -> str:
 
 
 def main() -> None:
-    file = Path(sys.argv[1]) if len(sys.argv) > 1 else FILE
+    asked = argparse.ArgumentParser(prog="python -m tests.screenshots.theatre", description=__doc__)
+    asked.add_argument("file", type=Path, nargs="?", default=FILE)
+    file = asked.parse_args().file
     with tempfile.TemporaryDirectory() as folder:
         frames = asyncio.run(film(Path(folder)))
     text = moving(frames)
