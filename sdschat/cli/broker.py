@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from sdschat.cli.errors import INTERRUPTED, TERMINATED, UNEXPECTED, WRONG_USE, CommandProblem, say
+from sdschat.cli.errors import INTERRUPTED, TERMINATED, UNEXPECTED, WRONG_USE, CommandProblem, not_empty, say
 from sdschat.cli.listening import listening_place, reachable_hosts
 from sdschat.cli.signals import stopped_by
 from sdschat.transport.address import LOCAL, Address, Secret
@@ -24,7 +24,7 @@ from sdschat.transport.tasks import first
 @click.command("broker")
 @click.option("--listen", default=LOCAL.host, metavar="IP[:PORT]", help="Default: 127.0.0.1:1883.")
 @click.option("--websocket-port", type=click.IntRange(1, 65535), metavar="PORT", help="Speak websockets here.")
-@click.option("--user", metavar="NAME", help="Let in this user only.")
+@click.option("--user", metavar="NAME", callback=not_empty, help="Let in this user only.")
 @click.option("--password-file", metavar="FILE", help="Holds the user's password.")
 @click.option("--cert-file", metavar="FILE", help="Speak TLS with this certificate.")
 @click.option("--key-file", metavar="FILE", help="The certificate's key.")
@@ -48,6 +48,8 @@ def command(
     --broker mqtt://host:port. It speaks MQTT 3.1.1.
     """
     host, port = listening_place(listen, LOCAL.port)
+    if password_file is not None and user is None:
+        raise CommandProblem("--password-file is for a user: with no --user anybody would be let in.", WRONG_USE)
     if (cert_file is None) != (key_file is None):
         raise CommandProblem("TLS needs both --cert-file and --key-file.", WRONG_USE)
     tls = BrokerTls(Path(cert_file), Path(key_file)) if cert_file and key_file else None

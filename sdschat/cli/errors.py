@@ -103,9 +103,17 @@ def channel_name(text: str) -> str:
 def given_name(_context: Context, option: Parameter, text: str | None) -> str:
     """Return the name of a participant, empty if the option is not given. Raises CommandProblem for an empty one: a
     variable without a value would turn a direct message into one for everybody."""
-    if text is not None and not text.strip():
+    if text is not None and not text.strip(" @"):
         raise CommandProblem(f"{option.opts[0]} is empty. Give a nick, or an id.", WRONG_USE)
     return text or ""
+
+
+def not_empty(_context: Context, option: Parameter, text: str | None) -> str | None:
+    """Return the value of an option. Raises CommandProblem for an empty one, as of a variable without a value: an empty
+    path would be the folder that one is in."""
+    if text is not None and not text.strip():
+        raise CommandProblem(f"{option.opts[0]} is empty. Give it a value, or leave it out.", WRONG_USE)
+    return text
 
 
 def refuse_files(text: str) -> None:

@@ -88,7 +88,7 @@ class WantedHistory:
 def asked_moment(text: str | None) -> int | None:
     """Return the moment of an option. Raises CommandProblem for what is none."""
     try:
-        return parse_moment(text, time.time_ns() // 1_000_000) if text else None
+        return parse_moment(text, time.time_ns() // 1_000_000) if text is not None else None
     except ValueError as error:
         raise CommandProblem(safe(str(error)), WRONG_USE) from error
 

@@ -302,4 +302,6 @@ def _split(reader: Reader, wanted: WantedHistory) -> tuple[str | None, str]:
         return channel, wanted.to.removeprefix("@")
     if channel in [info.channel for info in reader.channels()]:
         return channel, ""
+    if channel == "@":
+        raise CommandProblem("@ alone is nobody: direct messages are those with @NICK.", WRONG_USE)
     return None, channel.removeprefix("@")

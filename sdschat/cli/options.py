@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem, say
+from sdschat.cli.errors import WRONG_USE, CommandProblem, not_empty, say
 from sdschat.cli.passphrase import PASSPHRASE_VARIABLE
 from sdschat.identity.handwritten import TomlError, did_you_mean, read_toml
 from sdschat.node.profile import database_path, last_nick, profile_names
@@ -327,7 +327,7 @@ LOCAL: Final = (  # --name and --profile come first
     click.option(
         "--profile", metavar="NAME", help="The profile: messages and key. Default: the nick, or the only one."
     ),
-    click.option("--data-dir", metavar="DIR", help="The folder of all profiles."),
+    click.option("--data-dir", metavar="DIR", callback=not_empty, help="The folder of all profiles."),
     click.option("--config", metavar="FILE", help="Read this file instead of ./sdschat.toml and the user's."),
     click.option("--set", "sets", metavar="KEY=VALUE", multiple=True, help="A setting; `sdschat config` lists them."),
     click.option("-v", "--verbose", count=True, help="Say more on standard error."),

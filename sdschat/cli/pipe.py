@@ -73,7 +73,8 @@ def command(chosen: Chosen, channel: str, linger: str | None, json_input: bool, 
     name = channel_name(channel)
     if sys.stdin is None or sys.stdout is None:
         raise CommandProblem("pipe needs standard input and output, and one of them is closed.", WRONG_USE)
-    patience = None if linger == "forever" else time_option("--linger", linger or _LINGER, ", or forever.") / 1000
+    asked = _LINGER if linger is None else linger
+    patience = None if asked == "forever" else time_option("--linger", asked, ", or forever.") / 1000
     embedded = chosen.text("broker") is None
     refuse_namesakes(chosen, name)
     return run_node(

@@ -6,6 +6,7 @@ import shlex
 import time
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -17,6 +18,8 @@ from sdschat.node.private.record import load_record
 from sdschat.node.sharing.events import SharedEvents, folder_for_pages, from_database, page, page_name
 from sdschat.node.sharing.from_recording import SharedRecording
 from sdschat.node.sharing.to_recording import read_played
+
+_LONGEST: Final = 10_000_000  # minutes, which are nineteen years
 
 
 @click.command("share")
@@ -58,6 +61,8 @@ def command(
     nicks, ids and times always are.
     """
     name = channel_name(channel)
+    if not 0 < minutes <= _LONGEST:  # nan is in no range, and Click lets it through
+        raise CommandProblem(f"--minutes is {minutes:g}, and must be a number from 0 to {_LONGEST:,}.", WRONG_USE)
     if recording is None:
         shared, is_private = _of_profile(chosen, name, minutes, not no_texts)
     else:

@@ -35,9 +35,12 @@ def _folder(name: str) -> Path | None:
     return Path(name) if name else None
 
 
+_MOST: Final = 1_000_000_000  # seeds
+
+
 @click.command("simulate", help=f"Simulate groups of participants: every run follows from its seed.\n\n{EXAMPLES}")
-@click.option("--seeds", type=click.IntRange(1), metavar="N", help="Seeds. Default: 200, or what the grid says.")
-@click.option("--first", type=click.IntRange(0), default=0, metavar="N", help="The first of them. Default: 0.")
+@click.option("--seeds", type=click.IntRange(1, _MOST), metavar="N", help="Seeds. Default: 200, or what the grid says.")
+@click.option("--first", type=click.IntRange(0, _MOST), default=0, metavar="N", help="The first of them. Default: 0.")
 @click.option("--profile", type=click.Choice(_PROFILES), default="mixed", help="Kind of stories and checks.")
 @click.option("--show", is_flag=True, help="Print the conversations of the seeds instead of running them.")
 @click.option("--reach", is_flag=True, help="Print how many seeds met each rare situation.")

@@ -221,3 +221,44 @@ def test_pipe_refuses_an_answer_to_what_is_no_id(tmp_path: Path) -> None:
     assert (refused["line"], refused["reason"]) == (1, '"reply_to" is "hello\\u0007", and no id of a message')
     said = [line["message"] for line in told if line["event"] == "delivered"]
     assert [(one["text"], one.get("reply_to")) for one in said] == [("y", "ab" * 32), ("z", None)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("log", "@", "--name", "ann"), "@ alone is nobody"),
+        (("log", "lobby", "--to", "@", "--name", "ann"), "--to is empty"),
+        (("log", "lobby", "--since", "9" * 20, "--name", "ann"), "is no moment"),
+        (("log", "lobby", "--until", "999999999999d", "--name", "ann"), "is no moment"),
+        (("log", "lobby", "--since", "", "--name", "ann"), "'' is no moment"),
+        (("share", "lobby", "--minutes", "nan", "--name", "ann"), "--minutes is nan, and must be a number from 0"),
+        (("share", "lobby", "--minutes", "inf", "--name", "ann"), "--minutes is inf, and must be a number from 0"),
+        (("pipe", "lobby", "--linger", "", "--name", "ann"), "--linger is '', and must be a duration"),
+    ],
+)
+def test_a_value_beyond_all_sense_is_refused_in_one_line(
+    ask: Asked, lobby: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    code, out, err = ask(*arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1), err
+    assert said in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("simulate", "--seeds", "9" * 22), "--seeds"),
+        (("simulate", "--first", "9" * 22), "--first"),
+        (("broker", "--user", ""), "--user is empty. Give it a value, or leave it out."),
+        (
+            ("broker", "--password-file", "nowhere"),
+            "--password-file is for a user: with no --user anybody",
+        ),
+        (("log", "lobby", "--data-dir", ""), "--data-dir is empty. Give it a value, or leave it out."),
+    ],
+)
+def test_an_empty_or_endless_value_of_a_command_is_refused(capfd: Said, arguments: tuple[str, ...], said: str) -> None:
+    """An empty --data-dir made a profile in the folder that one was in, and a broker of which only the file of the
+    password was given let in everybody."""
+    assert run(arguments) == 2
+    assert said in capfd.readouterr().err

@@ -12,6 +12,7 @@ _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _EPOCH: Final = re.compile(r"[0-9]{11,}")
 _EXAMPLES: Final = "10:02, 2026-01-31, 2026-01-31T15:00, 30m or 2d for so long ago, yesterday, or epoch milliseconds"
 _SEARCHED: Final = "10:02, 2025-11-20, 2h, 3d or yesterday"
+_FARTHEST: Final = 2**62  # milliseconds: a database compares with numbers of 64 bits
 _TO_ME: Final = "to:me"
 _NAMES: Final = ("from", "since", "before", "until")
 
@@ -20,7 +21,10 @@ def parse_moment(text: str, now: int) -> int:
     """Return epoch milliseconds of a moment such as 10:02, 2026-01-31, 30m (ago) or yesterday. `now`: epoch
     milliseconds. Raises ValueError, which says what can be written."""
     try:
-        return _parsed(text.strip().lower(), now)
+        found = _parsed(text.strip().lower(), now)
+        if abs(found) > _FARTHEST:
+            raise ValueError("no year has so many digits")
+        return found
     except (ValueError, OverflowError, OSError):
         raise ValueError(f"{text.strip()!r} is no moment. Write {_EXAMPLES}.") from None
 
