@@ -6,15 +6,19 @@ Bronze has all rows read from the databases that count, silver each event once, 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sdschat.audit.schemas import AuditJournal, Declared, Journal, Message, Node, Presence, Quarantine
 from sdschat.audit.sources.columnar import Version
 from sdschat.audit.sources.databases import Row
 from sdschat.audit.verdict import DEFAULT, Rules
+from sdschat.identity.signing import sender_id_of
 from sdschat.store.schema import PLACE_BITS
+
+if TYPE_CHECKING:
+    from sdschat.identity.private.roster import Position, Roster
 
 DELIVERED, LOST, GAP_CLOSED = MOMENTS = "delivered", "lost", "gap_closed"  # the events whose order matters
 
@@ -207,3 +211,33 @@ def journals(journal: Iterable[Journal]) -> list[AuditJournal]:
         first, last, count = min(numbers), max(numbers), len(rows)
         found.append(AuditJournal(*boot, first, last, count, last - first + 1 - count, min(moments), max(moments)))
     return found
+
+
+NO_MEMBER = "no_member"
+
+
+def with_nonmembers(said: AuditEvidence, found: Mapping[str, Roster]) -> AuditEvidence:
+    """Add to what the nodes declare what they need not have, for they or the authors were no members."""
+    excused = [row for channel, roster in found.items() for row in _excused(said, channel, roster)]
+    return said._replace(declared=sorted({*said.declared, *excused})) if excused else said
+
+
+def _excused(said: AuditEvidence, channel: str, roster: Roster) -> Iterator[Declared]:
+    members = {sender_id_of(key) for key in roster.members}
+    left = {sender_id_of(key): changes[-1].position for key, changes in roster.changes.items() if changes}
+
+    def outside(participant: str, position: Position) -> bool:
+        return participant not in members and position >= left.get(participant, (0, ""))
+
+    for (run_id, name), witnesses in said.there.items():
+        if name != channel:
+            continue
+        log = {key: version for one in witnesses for key, version in one.held.versions.items()}
+        for one in witnesses:
+            node = one.presence.node
+            for message_id, version in log.items():
+                position = (version.lamport, message_id)
+                if message_id in one.held.versions:
+                    continue
+                if outside(node, position) or (version.sender != node and outside(version.sender, position)):
+                    yield Declared(run_id, node, name, message_id, NO_MEMBER, version.lamport, 0, 0)

@@ -59,6 +59,20 @@ def _give(given: IO[bytes], work: Callable[[Sequence[T]], R], portion: Sequence[
         os._exit(0)
 
 
+def end_with_parent(end: Callable[[], object]) -> None:
+    """Call this in the process of a pool as soon as its parent has ended, in whatever way."""
+    import threading
+    from multiprocessing import parent_process
+
+    def wait() -> None:
+        parent = parent_process()
+        assert parent is not None
+        parent.join()
+        end()
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
 def processors() -> int:
     """Return the number of processors for this process; 1 where a process cannot be copied safely."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1

@@ -139,7 +139,7 @@ def _excused(paths: list[Path], said: AuditEvidence) -> AuditEvidence:
     """Add what the nodes need not have. The private code, slow to import, is needed only for private channels."""
     if not any("~" in channel for _, channel in said.there):
         return said
-    from sdschat.audit.nonmembers import with_nonmembers
+    from sdschat.audit.node_evidence import with_nonmembers
 
     return with_nonmembers(said, rosters(paths))
 

@@ -90,26 +90,16 @@ _NOT_TAKEN: Final = 20
 
 
 def report_data(lake: LakeEngine, root: str, grain: int, made_ms: int) -> ReportData:
-    audit = audit_of(lake)
-    sources = places_in(lake)
-    refused = refused_in(lake, most=_NOT_TAKEN)
-    made_from = _provenance(lake, root, made_ms, sources.values())
-    drawn = figures(lake, grain, shown_channels(audit))
-    return ReportData(audit, drawn, made_from, sources, refused.rows, refused.inputs)
-
-
-def _provenance(lake: LakeEngine, root: str, made_ms: int, databases: Iterable[str]) -> dict[str, str]:
-    counted = {
-        "events": _count(lake, tables.Journal),
-        "copies of messages": _count(lake, tables.Message),
-        "packets": _count(lake, tables.Packet),
-    }
-    return {
+    audit, sources, refused = audit_of(lake), places_in(lake), refused_in(lake, most=_NOT_TAKEN)
+    counted = {"events": tables.Journal, "copies of messages": tables.Message, "packets": tables.Packet}
+    made_from = {
         "Made": f"{moment(made_ms)} UTC by sdschat {sdschat.__version__}, with {lake.engine}",
         "Lake": f"{root}, tables of version {tables.VERSION}",
-        "Rows": ", ".join(f"{name}: {count:,}" for name, count in counted.items()),
-        "Databases": ", ".join(sorted(set(databases))) or "none",
+        "Rows": ", ".join(f"{name}: {_count(lake, table):,}" for name, table in counted.items()),
+        "Databases": ", ".join(sorted(set(sources.values()))) or "none",
     }
+    drawn = figures(lake, grain, shown_channels(audit))
+    return ReportData(audit, drawn, made_from, sources, refused.rows, refused.inputs)
 
 
 def _count(lake: LakeEngine, table: type) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +20,7 @@ from sdschat.lake.compare import LakeComparison, New
 from sdschat.lake.duck import connected
 from sdschat.lake.sources.batch import table_of
 from sdschat.lake.sources.survey import Seen, look, maybe_mended, newest_of, stamp, stands_in_for, taken_already
-from sdschat.lake.staging import Source, StagedSource, stage
+from sdschat.lake.staging import Source, stage
 from sdschat.lake.tables import Overtaken, Tables
 
 _EVENTS: Final = (Journal, Packet)
@@ -54,7 +55,7 @@ class _Intake:
         self._comparison = comparison
         self._tables = tables
         self._scratch = scratch
-        self._staged: dict[str, StagedSource] = {}  # by path; of a file that was read twice, both together
+        self._odd: set[str] = set()  # paths of files with something that cannot be read, or contradicts something
         self._read: Counter[str] = Counter()
         self._added: Counter[str] = Counter()
         self._numbers = count()
@@ -69,9 +70,10 @@ class _Intake:
         again = [file for file in seen if file.path in known and any(stands_in_for(file, each) for each in bad)]
         if files or again:
             self._stage(files)
-            odd = {staged.source.path for staged in self._staged.values() if staged.odd}
             for table in _EVENTS:  # before the logs: a verdict in between then finds no delivery missing in its log
-                odd |= self._add_events(table)
+                if self._read[table.__name__]:
+                    self._add(table, partial(comparison.new_events, table))
+                    self._odd |= comparison.note_conflicts(table)
             if any(file.runs for file in files):
                 self._add(KnownRun, lambda: comparison.new_runs(files))
             if self._read[Node.__name__]:  # segments of a stream have no logs, and nothing is asked for them
@@ -80,8 +82,8 @@ class _Intake:
                 self._add(Message, comparison.new_messages)
                 # Last, since a reading says that its messages are there.
                 self._add(Node, comparison.new_nodes)
-            self._remember([*files, *again], odd)
-            if odd:
+            self._remember([*files, *again])
+            if self._odd:
                 self._add(Quarantine, lambda: comparison.new_quarantine(files))
             self._tables.tidy()
         return [Added("file", len(seen), len(files)), *self._counts()]
@@ -99,7 +101,7 @@ class _Intake:
         self._read_files([file.path for file in files if file.path not in logs], _EVENTS)
         self._read_files([file.path for file in newest], (*_EVENTS, *_LOGS))
         rest = [file for file in files if file not in newest]
-        while broken := {file.node for file in newest if self._staged[file.path].odd}:
+        while broken := {file.node for file in newest if file.path in self._odd}:
             newest = newest_of([file for file in rest if file.node in broken])
             rest = [file for file in rest if file not in newest]
             self._read_files([file.path for file in newest], _LOGS)
@@ -108,17 +110,10 @@ class _Intake:
         comparison = self._comparison
         sources = [Source(next(self._numbers), path, tables) for path in paths]
         for staged in stage(sources, self._scratch, comparison.run_id, comparison.read_ms):
-            before = self._staged.get(staged.source.path)
-            self._staged[staged.source.path] = staged._replace(odd=staged.odd or (before is not None and before.odd))
+            if staged.rows[Quarantine.__name__]:
+                self._odd.add(staged.source.path)
             self._read.update(staged.rows)
             comparison.sources[staged.source.number] = staged.source.path
-
-    def _add_events(self, table: type) -> set[str]:
-        """Add the new rows of a table of events. Return the files with a row that contradicts another of its number."""
-        if not self._read[table.__name__]:
-            return set()
-        self._add(table, lambda: self._comparison.new_events(table))
-        return self._comparison.note_conflicts(table)
 
     def _add(self, table: type, new: Callable[[], New | None]) -> None:
         """Add what `new` gives, once more where somebody else was faster."""
@@ -134,13 +129,13 @@ class _Intake:
             return
         raise PipelineProblem(f"Others write to {self._tables.root} all the time. Wait for them, and start this again.")
 
-    def _remember(self, files: Sequence[Seen], odd: set[str]) -> None:
+    def _remember(self, files: Sequence[Seen]) -> None:
         """Record the files whose whole content is in the lake now. A file written to in the meantime is left out."""
         comparison = self._comparison
         whole = [
             Whole(comparison.run_id, file.digest, file.node, file.as_of, comparison.read_ms, file.path)
             for file in files
-            if file.digest and file.path not in odd and stamp(Path(file.path)) == file.stamp
+            if file.digest and file.path not in self._odd and stamp(Path(file.path)) == file.stamp
         ]
         if whole:
             self._add(Whole, lambda: New(table_of(Whole, whole), len(whole)))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from importlib.resources import files
-from itertools import chain
 from typing import Final, NamedTuple, TypeVar
 
 from sdschat.audit import schemas
-from sdschat.audit.statements import Statement
 from sdschat.audit.verdict import DEFAULT, LARGEST_LAMPORT, LOST, Audit, Rules
 from sdschat.lake.engine import KEPT_BY_AUDIT, READ_BY_AUDIT, LakeEngine, versions_of
 from sdschat.lake.tables import BUCKET_OF, BUCKETS, PARTED, PLACES
@@ -48,7 +46,7 @@ def refine(lake: LakeEngine, rules: Rules = DEFAULT) -> None:
     lake.name(schemas.Event, "kept_event", lake.tables.files_of(schemas.Event, others))
     lake.name(schemas.AuditJournal, "old_journal", None if others else [])
     lake.make("rule", limits, once=False)
-    _run(lake, _statements(lake, SILVER))
+    _run(lake, SILVER)
 
 
 def _within(buckets: Collection[str]) -> str:
@@ -63,24 +61,21 @@ def rule_query(rules: Rules) -> str:
 
 
 def consolidate(lake: LakeEngine) -> None:
-    _run(lake, (each for each in _statements(lake, VERDICT) if each[0] in _LOG))
+    _run(lake, VERDICT, lambda name: name in _LOG)
 
 
 def audit(lake: LakeEngine) -> None:
     """Make the tables of the verdict from silver and the canonical log, which `consolidate` has just made."""
-    _run(lake, (each for each in _statements(lake, VERDICT) if each[0] not in _LOG))
+    _run(lake, VERDICT, lambda name: name not in _LOG)
     if lake.buckets:
         lake.note_whole()
     lake.forget()
 
 
-def _statements(lake: LakeEngine, named: Iterable[tuple[str, str]]) -> Iterator[Statement]:
-    return chain.from_iterable(lake.statements(*each) for each in named)
-
-
-def _run(lake: LakeEngine, statements: Iterable[Statement]) -> None:
+def _run(lake: LakeEngine, named: Iterable[tuple[str, str]], wanted: Callable[[str], bool] = lambda name: True) -> None:
     if lake.buckets:  # without, nothing came in since the verdict that is there
-        lake.run(statements, KEPT_BY_AUDIT)
+        every = (statement for each in named for statement in lake.statements(*each))
+        lake.run((statement for statement in every if wanted(statement[0])), KEPT_BY_AUDIT)
 
 
 def rules_digest(limits: str) -> str:
@@ -180,15 +175,6 @@ def audit_of(lake: LakeEngine, part: ResultScope = WHOLE, most: int = MOST) -> A
         ),
         first_rows(lake, schemas.AuditJournal, part, "run_id, node, boot", "lost > 0", most),
     )
-
-
-def has(lake: LakeEngine, part: ResultScope) -> bool:
-    where, values = part.of(("run_id", "channel"))
-    for table in (schemas.Node, schemas.Journal):
-        lake.name(table, "there")
-        if lake.rows(f"SELECT 1 FROM there WHERE channel <> '' AND {where} LIMIT 1", *values):
-            return True
-    return False
 
 
 def names_in(lake: LakeEngine, column: str, part: ResultScope = WHOLE, most: int = MOST) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
@@ -33,8 +34,7 @@ class Source(NamedTuple):
 
 class StagedSource(NamedTuple):
     source: Source
-    rows: dict[str, int]  # by the name of the table
-    odd: bool  # a part of it cannot be read
+    rows: Counter[str]  # by the name of the table
 
 
 def stage(sources: Sequence[Source], folder: Path, run_id: str, read_ms: int) -> list[StagedSource]:
@@ -58,7 +58,7 @@ def _stage(source: Source, folder: Path, run_id: str, read_ms: int) -> StagedSou
 
     memory = ParsedInput.of_process()
     reading = Reading(run_id, Path(source.path), read_ms, memory.open)
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     writers: dict[type, pyarrow.parquet.ParquetWriter] = {}
     with ExitStack() as stack:
         for batch in file_batches(reading, {*source.tables, Quarantine}, memory):
@@ -70,5 +70,5 @@ def _stage(source: Source, folder: Path, run_id: str, read_ms: int) -> StagedSou
                 )
                 writers[batch.table] = stack.enter_context(writer)
             writers[batch.table].write_batch(rows_of(batch))
-            counts[batch.table.__name__] = counts.get(batch.table.__name__, 0) + batch.size
-    return StagedSource(source, counts, bool(counts.get(Quarantine.__name__)))
+            counts[batch.table.__name__] += batch.size
+    return StagedSource(source, counts)

@@ -7,21 +7,18 @@ import shutil
 import signal
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sdschat.audit.errors import PipelineProblem, install_command
-from sdschat.pipeline.session.class_archive import archive_path, spark_version
-from sdschat.pipeline.session.health_check import must_answer
-from sdschat.pipeline.session.java import ADVICE, MODULE, find_java
+from sdschat.audit.processes import end_with_parent
+from sdschat.pipeline.session.java import ADVICE, MODULE, archive_path, find_java, spark_version, version_of
 from sdschat.pipeline.session.spark_target import SparkTarget, TargetKind
-from sdschat.pipeline.session.start import NO_ROOM, spark
+from sdschat.pipeline.session.start import NO_ROOM, must_answer, spark
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -108,8 +105,7 @@ def _java(target: SparkTarget) -> list[Finding]:
         return [*found, Finding(BAD, "Java", f"none of version 17 or later. {ADVICE}")]
     through = "" if java.complete else f", through a front of two lines since it lacks {MODULE}"
     found.append(Finding(GOOD, "Java", f"{java.version} from {java.source}, {java.home}{through}"))
-    if not java.complete and os.name == "nt":
-        found.append(Finding(BAD, "Java", f"it lacks {MODULE}, which needs a whole Java on Windows. Set JAVA_HOME."))
+
     if target.cache is not None:
         archive = archive_path(target.cache, java)
         if archive.exists():
@@ -120,32 +116,23 @@ def _java(target: SparkTarget) -> list[Finding]:
 
 
 def _packages(target: SparkTarget) -> list[Finding]:
-    found = [Finding(GOOD, "Python", sys.version.split()[0])]
-    for name in (*_NEEDED, *(_FOR_CONNECT if target.kind is TargetKind.CONNECT else ())):
-        try:
-            found.append(Finding(GOOD, name, version(name)))
-        except PackageNotFoundError:
-            instead = _client() if name == "pyspark" else ""
-            state = GOOD if instead and target.kind is TargetKind.CONNECT else BAD
-            says = instead or f"is not installed. Do: {install_command('pipeline')}"
-            found.append(Finding(state, name, says))
+    found, connects = [Finding(GOOD, "Python", sys.version.split()[0])], target.kind is TargetKind.CONNECT
+    for name in (*_NEEDED, *(_FOR_CONNECT if connects else ())):
+        state, says = GOOD, version_of(name)
+        if not says and name == "pyspark" and (client := version_of("pyspark-client")):
+            state = GOOD if connects else BAD
+            says = f"the thin client alone, {client}: only for --remote sc://"
+        elif not says:
+            state, says = BAD, f"is not installed. Do: {install_command('pipeline')}"
+        found.append(Finding(state, name, says))
     return found
-
-
-def _client() -> str:
-    try:
-        return f"the thin client alone, {version('pyspark-client')}: only for --remote sc://"
-    except PackageNotFoundError:
-        return ""
 
 
 def _folders(target: SparkTarget) -> list[Finding]:
     scratch = Path(os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or tempfile.gettempdir())
     free = shutil.disk_usage(scratch).free if scratch.exists() else 0
-    enough = free >= _ROOM
-    found = [
-        Finding(GOOD if enough else BAD, "scratch", f"{scratch}, {free >> 30} GiB free; SPARK_LOCAL_DIRS moves it")
-    ]
+    says = f"{scratch}, {free >> 30} GiB free; SPARK_LOCAL_DIRS moves it"
+    found = [Finding(GOOD if free >= _ROOM else BAD, "scratch", says)]
     if target.log is not None:
         found.append(Finding(GOOD, "log", f"Spark's own words go to {target.log}"))
     return found
@@ -167,7 +154,7 @@ def ask(target: SparkTarget, limit: float = LIMIT) -> Answer:
         return found._replace(problem="it ended without a word")
     finally:
         _end(process)
-    return found._replace(problem=f"after {limit:g} s {_nothing_done(target) if found.spark else _not_started(target)}")
+    return found._replace(problem=f"after {limit:g} s {_no_answer(target, accepted=bool(found.spark))}")
 
 
 def _end(process: SpawnProcess) -> None:
@@ -180,9 +167,9 @@ def _end(process: SpawnProcess) -> None:
 
 
 def _ask(target: SparkTarget, tell: Connection) -> None:
-    """Tell Spark's answer, in a process of its own that ends with its parent."""
+    """Tell Spark's answer, in a process of its own that ends with its parent, together with Java, which it starts."""
     os.setsid()
-    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+    end_with_parent(lambda: os.killpg(0, signal.SIGKILL))
     with open(os.devnull, "w") as nowhere:
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
@@ -196,24 +183,14 @@ def _ask(target: SparkTarget, tell: Connection) -> None:
         tell.send(found._replace(problem=str(error) if isinstance(error, PipelineProblem) else said[-1]))
 
 
-def _end_with_the_parent() -> None:
-    """End with the parent, together with Java, which is in the same process group."""
-    parent = parent_process()
-    assert parent is not None
-    parent.join()
-    os.killpg(0, signal.SIGKILL)
-
-
-def _not_started(target: SparkTarget) -> str:
+def _no_answer(target: SparkTarget, *, accepted: bool) -> str:
     if target.kind is TargetKind.CONNECT:
+        if accepted:
+            return "it had accepted this client, but done no work: its cluster may be busy"
         return "it had not answered: what listens there may be no Connect server, or one without room for a session"
+    if accepted:
+        return f"it had accepted this program, but given it no executor: {NO_ROOM}"
     return f"it had not answered: what listens there may be no master of Spark {spark_version()}"
-
-
-def _nothing_done(target: SparkTarget) -> str:
-    if target.kind is TargetKind.CONNECT:
-        return "it had accepted this client, but done no work: its cluster may be busy"
-    return f"it had accepted this program, but given it no executor: {NO_ROOM}"
 
 
 def _of_task(batches: Iterator[Any]) -> Iterator[Any]:

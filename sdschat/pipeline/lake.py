@@ -201,7 +201,8 @@ def _write(rows: DataFrame, place: str, *parts: str, **options: str) -> int:
 def table_rows(spark: SparkSession, table: type, files: Sequence[str]) -> DataFrame:
     """Return the rows of files of a table, without a query, which declarative pipelines forbid."""
     if not files:
-        return no_rows(spark, table)
+        nulls = (f"CAST(NULL AS {SPARK_TYPES[kind]}) AS {name}" for name, kind in columns(table).items())
+        return spark.range(0).selectExpr(*nulls)
     # Columns that are a part of the path would be added, and are not asked for here.
     reader = spark.read.option("recursiveFileLookup", "true")
     return reader.schema(ddl(table)).parquet(*map(as_it_is, files))
@@ -210,8 +211,3 @@ def table_rows(spark: SparkSession, table: type, files: Sequence[str]) -> DataFr
 def as_it_is(path: str) -> str:
     """Return the path with escaped brackets: Spark's readers take brackets in a folder's name for a pattern."""
     return "".join(f"\\{letter}" if letter in "[]{}*?\\" else letter for letter in path)
-
-
-def no_rows(spark: SparkSession, table: type) -> DataFrame:
-    nulls = (f"CAST(NULL AS {SPARK_TYPES[kind]}) AS {name}" for name, kind in columns(table).items())
-    return spark.range(0).selectExpr(*nulls)

@@ -15,7 +15,7 @@ import pytest
 
 from sdschat.cli.errors import CommandProblem
 from sdschat.cli.output import moment
-from sdschat.cli.spark.watching import batch_line, recording
+from sdschat.cli.spark.stream import batch_line, recording
 from sdschat.transport.broker import BrokerConfig
 from sdschat.transport.segments import SPOOL
 from tests.audit.worlds import with_filter

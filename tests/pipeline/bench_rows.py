@@ -9,7 +9,7 @@ from sdschat.audit.schemas import AuditMissing
 from sdschat.audit.verdict import DEFAULT, Rules
 from sdschat.lake.judge import audit, consolidate, refine
 from sdschat.pipeline.session import SparkTarget
-from sdschat.pipeline.session.class_archive import warm_up
+from sdschat.pipeline.session.java import warm_up
 from tests.pipeline.bench_bars import Bar, Bars
 from tests.pipeline.bench_data import lake_of_copies
 from tests.pipeline.bench_engines import LATENCIES, MISSING, of_duckdb, of_pandas, of_spark

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from sdschat.pipeline.session import SparkTarget
-from sdschat.pipeline.session.class_archive import warm_up
+from sdschat.pipeline.session.java import warm_up
 from tests.pipeline.bench_bars import Bar, Bars
 from tests.pipeline.bench_data import make_databases
 from tests.pipeline.cluster import connect_server

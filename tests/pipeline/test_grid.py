@@ -29,8 +29,7 @@ from sdschat.experiment.figures import figures_of
 from sdschat.experiment.grid.gridfile import Run, Sweep, read_grid, runs_of
 from sdschat.experiment.grid.page import _marks, sweep_picture, write_page
 from sdschat.experiment.grid.simulate import RunTable, on_processes, simulate
-from sdschat.experiment.grid.stats import Estimate, estimate, median_rank, student
-from sdschat.experiment.grid.summary import Point
+from sdschat.experiment.grid.summary import Estimate, Point, estimate, median_rank, student
 from sdschat.experiment.runs import JOURNALS, SimRun, do_run
 from sdschat.experiment.setting import GroupSetting, setting_of
 from sdschat.sim.scenario import Violation

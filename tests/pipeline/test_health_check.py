@@ -14,9 +14,8 @@ import pytest
 from sdschat.audit.errors import NO_SPARK, PipelineProblem
 from sdschat.cli.program import run
 from sdschat.pipeline.doctor import BAD, Answer, answers, ask, ask_there
-from sdschat.pipeline.session import SparkTarget, health_check, start
-from sdschat.pipeline.session.health_check import ConnectAddress, addresses, gone_since, must_answer
-from sdschat.pipeline.session.start import told_what_for
+from sdschat.pipeline.session import SparkTarget, start
+from sdschat.pipeline.session.start import ConnectAddress, addresses, gone_since, must_answer, told_what_for
 from tests.needs import needs_module
 from tests.transport.worlds import free_port
 
@@ -122,7 +121,7 @@ def test_one_master_of_several_is_enough(silent: int) -> None:
 
 def test_what_listens_and_is_no_connect_server_is_said_to_be_none(silent: int, monkeypatch: pytest.MonkeyPatch) -> None:
     needs_module("grpc")
-    monkeypatch.setattr(health_check, "_CONNECT_LIMIT", 0.2)
+    monkeypatch.setattr(start, "_CONNECT_LIMIT", 0.2)
     with pytest.raises(PipelineProblem, match=r"said nothing within 0\.2 s, so it is no Connect server"):
         must_answer(SparkTarget("", f"sc://127.0.0.1:{silent}"))
 
@@ -171,7 +170,7 @@ def test_a_command_that_waits_for_spark_says_so(
     silent: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Said
 ) -> None:
     needs_module("grpc")
-    monkeypatch.setattr(health_check, "_CONNECT_LIMIT", 2.0)
+    monkeypatch.setattr(start, "_CONNECT_LIMIT", 2.0)
     monkeypatch.setattr(start, "told_what_for", functools.partial(told_what_for, after=0.0))
     (tmp_path / "bronze").mkdir()
     place = f"sc://127.0.0.1:{silent}"

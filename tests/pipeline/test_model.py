@@ -24,7 +24,7 @@ from sdschat.experiment.grid.compare import (
 )
 from sdschat.experiment.grid.gridfile import Run
 from sdschat.experiment.grid.simulate import Work
-from sdschat.experiment.grid.stats import Difference
+from sdschat.experiment.grid.summary import Difference
 from sdschat.experiment.runs import SimRun, do_run
 from sdschat.experiment.setting import GroupSetting
 from sdschat.experiment.vector_model.group import Group, Logs

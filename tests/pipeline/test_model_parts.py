@@ -11,15 +11,14 @@ from tests.needs import needs_module
 np = needs_module("numpy")
 
 from sdschat.experiment.figures import NAMES, Record, figures_of
-from sdschat.experiment.grid.stats import difference
+from sdschat.experiment.grid.summary import difference
 from sdschat.experiment.setting import GroupSetting
 from sdschat.experiment.vector_model import run
 from sdschat.experiment.vector_model.group import WHO_IS_WHO, Group, StepDraws
 from sdschat.experiment.vector_model.packets import Ears
-from sdschat.experiment.vector_model.quiet import skip_quiet
 from sdschat.experiment.vector_model.requests import due_requests, notice, received, time_requests
 from sdschat.experiment.vector_model.rules import NEVER
-from sdschat.experiment.vector_model.run import run_model
+from sdschat.experiment.vector_model.run import run_model, skip_quiet
 from sdschat.experiment.vector_model.timer_wheel import Wheel
 
 FAR = 10_000_000

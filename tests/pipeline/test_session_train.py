@@ -34,7 +34,7 @@ def test_a_training_run_goes_all_the_way_to_a_verdict(spark: SparkSession, tmp_p
 def test_of_a_training_run_that_failed_no_archive_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from sdschat.audit.errors import PipelineProblem
     from sdschat.pipeline.session import SparkTarget
-    from sdschat.pipeline.session.class_archive import warm_up
+    from sdschat.pipeline.session.java import warm_up
 
     failing = tmp_path / "python"
     failing.write_text('#!/bin/sh\ntouch "$SDSCHAT_TRAINING_ARCHIVE"\necho no room left >&2\nexit 1\n')

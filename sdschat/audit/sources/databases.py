@@ -16,6 +16,7 @@ from sdschat.store.audit_reader import AlteredRow, AuditReader, ChannelCounts, L
 from sdschat.store.errors import UNREADABLE, SchemaOlder, StoreDamaged, StoreError
 from sdschat.store.journal import JournalRow
 from sdschat.store.schema import PLACE_BITS
+from sdschat.wire.packet_parts import parts
 
 SEQ_MASK: Final = (1 << PLACE_BITS) - 1
 Row = Journal | Message | Node | Declared | Quarantine
@@ -33,6 +34,10 @@ REMEMBERED: Final = 200_000  # decoded packets kept for the next database
 
 Sizes = tuple[int | None, int | None, int | None, int | None, int | None]  # bytes of a packet and of its parts
 NO_SIZES: Final[Sizes] = (None, None, None, None, None)
+
+
+def sizes_of(raw: bytes) -> Sizes:
+    return len(raw), *parts(raw)
 
 
 class Reading(NamedTuple):

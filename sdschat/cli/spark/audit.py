@@ -95,12 +95,12 @@ def judge(there: LakeEngine, rules: Rules) -> None:
 
 def must_have(there: LakeEngine, part: ResultScope) -> None:
     """Raise CommandProblem if the campaign, or the channel in it, is not in the lake: before the work."""
-    from sdschat.lake.judge import has, names_in
+    from sdschat.lake.judge import names_in
 
     of_run = part._replace(channel=None)
-    if part.run_id is not None and not has(there, of_run):
+    if part.run_id is not None and not names_in(there, "run_id", of_run):
         raise nothing_called("campaign", part.run_id, names_in(there, "run_id"))
-    if part.channel is not None and not has(there, part):
+    if part.channel is not None and not names_in(there, "channel", part):
         raise nothing_called("channel", part.channel, names_in(there, "channel", of_run))
 
 

@@ -1,19 +1,31 @@
-"""`sdschat pipeline stream`."""
+"""`sdschat pipeline stream`: what a terminal shows of it, and a tap beside it that records a broker into its folder."""
 
 from __future__ import annotations
 
 import contextlib
 import signal
-from collections.abc import Iterator, Sequence
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from types import FrameType
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from sdschat.audit.schemas import FIELD
 from sdschat.cli.errors import WRONG_USE, CommandProblem, say
-from sdschat.cli.spark.common import lake_option, milliseconds, must_be_folder, new_or_old_lake
-from sdschat.cli.spark.watching import EndRequest, Watch, recording, table
+from sdschat.cli.output import counted, moment, safe
+from sdschat.cli.spark.common import lake_option, milliseconds, must_be_folder, new_or_old_lake, tell_refused
+
+if TYPE_CHECKING:
+    from rich.live import Live
+
+    from sdschat.lake.stream import ChannelNow, SegmentStream, StreamedBatch
+    from sdschat.lake.tables import Tables
 
 
 @click.command("stream")
@@ -101,3 +113,123 @@ def _asked_to_end() -> Iterator[EndRequest]:
     finally:
         for number, handler in zip(numbers, before, strict=True):
             signal.signal(number, handler)
+
+
+_GRACE: Final = 10.0  # seconds to put the last packets into a segment
+
+
+@contextlib.contextmanager
+def recording(channels: Sequence[str], folder: Path, broker: str | None) -> Iterator[Callable[[], None]]:
+    """Run a tap meanwhile, in a process of its own, so that a busy lake cannot delay the recording.
+
+    What is yielded raises CommandProblem once the tap has ended: it could not go on, and its last line says why.
+    """
+    command = [sys.executable, "-m", "sdschat", "tap", *channels, "--to", str(folder)]
+    command += ["--broker", broker] if broker else []
+    with tempfile.TemporaryFile() as said, subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=said) as tap:
+
+        def check() -> None:
+            if code := tap.poll():
+                said.seek(0)
+                lines = said.read().decode(errors="replace").strip().splitlines()
+                why = lines[-1].removeprefix("sdschat: ") if lines else f"The tap ended with {code}."
+                raise CommandProblem(why, code)
+
+        try:
+            yield check
+        finally:
+            tap.terminate()
+            try:
+                tap.wait(_GRACE)
+            except subprocess.TimeoutExpired:
+                tap.kill()  # its unfinished packets are in its spool, and the next tap recovers them
+
+
+class EndRequest:
+    """A request to end, for handlers of signals: an event's lock may be held when they are called."""
+
+    def __init__(self) -> None:
+        self.made = False
+        self._woken: SimpleQueue[None] = SimpleQueue()
+
+    def make(self) -> None:
+        self.made = True
+        self._woken.put(None)
+
+    def wait(self, seconds: float) -> None:
+        with contextlib.suppress(Empty):
+            self._woken.get(timeout=seconds)
+
+
+_SHARE: Final = 10  # of the time, one part is for the table on the terminal
+
+
+class Watch:
+    """A table on a terminal, updated while the stream runs; elsewhere one line for each batch."""
+
+    def __init__(self, stream: SegmentStream, tables: Tables, before: str) -> None:
+        self._stream, self._tables, self._before = stream, tables, before
+        self._next_table = 0.0
+
+    def until(self, asked: EndRequest, every: float, once: bool, checks: Sequence[Callable[[], None]]) -> None:
+        with self._shown() as live:
+            while not asked.made:
+                batch = self._stream.batch()
+                if batch is not None:
+                    self._tell(live, batch)
+                    continue
+                if once:
+                    return
+                for check in checks:
+                    check()
+                asked.wait(every)
+
+    @contextlib.contextmanager
+    def _shown(self) -> Iterator[Live | None]:
+        if not sys.stderr.isatty():
+            say(self._before)
+            yield None
+            return
+        from rich.console import Console
+        from rich.live import Live
+
+        with Live(safe(self._before), console=Console(stderr=True), auto_refresh=False, transient=True) as live:
+            self._draw(live, safe(self._before))
+            yield live
+
+    def _tell(self, live: Live | None, batch: StreamedBatch) -> None:
+        if not (batch.events or batch.packets or batch.refused):
+            return
+        if live is None:
+            say(batch_line(batch))
+        elif time.monotonic() >= self._next_table:
+            self._draw(live, batch_line(batch))
+        tell_refused(batch.unread)
+
+    def _draw(self, live: Live, line: str) -> None:
+        """Draw the table. It is made of all that was recorded, so it waits for longer where there is more."""
+        from rich.console import Group
+
+        from sdschat.lake.stream import channels_now
+
+        began = time.monotonic()
+        channels = channels_now(self._tables)
+        self._next_table = time.monotonic() + _SHARE * (time.monotonic() - began)
+        live.update(Group(table(channels), line) if channels else line, refresh=True)
+
+
+def batch_line(batch: StreamedBatch) -> str:
+    parts = [counted(batch.segments, "segment"), counted(batch.events, "event"), counted(batch.packets, "packet")]
+    parts += [f"{batch.refused:,} refused"] if batch.refused else []
+    return f"{moment(batch.at_ms)} batch {batch.number}: {', '.join(parts)}, {batch.took_ms / 1000:.1f} s"
+
+
+def table(channels: Sequence[ChannelNow]) -> Any:
+    from rich.table import Table
+
+    found = Table("channel", "packets", "bytes", "nodes", "messages", "logs", title="stream")
+    for row in channels:
+        messages = f"{row.most:,}" if row.fewest == row.most else f"{row.fewest:,} to {row.most:,}"
+        state = "alike" if row.alike else "differ" if row.nodes else "not known"
+        found.add_row(safe(row.channel), f"{row.packets:,}", f"{row.bytes:,}", str(row.nodes), messages, state)
+    return found

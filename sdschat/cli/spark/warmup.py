@@ -28,7 +28,7 @@ def command(target: SparkTarget) -> None:
         )
     if target.conf:
         raise click.UsageError("--conf does nothing here: the archive is the same for all settings of Spark.")
-    from sdschat.pipeline.session.class_archive import warm_up
+    from sdschat.pipeline.session.java import warm_up
 
     say("a training run of Spark; this takes a while")
     began = time.monotonic()

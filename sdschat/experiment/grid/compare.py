@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from sdschat.audit.verdict import counted
 from sdschat.experiment.figures import NAMES
 from sdschat.experiment.grid.gridfile import Run
-from sdschat.experiment.grid.stats import Difference, difference
+from sdschat.experiment.grid.summary import Difference, difference
 from sdschat.experiment.runs import SimRun
 from sdschat.experiment.setting import GroupSetting
 

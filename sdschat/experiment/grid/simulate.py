@@ -7,7 +7,6 @@ import itertools
 import json
 import os
 import signal
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,15 +14,15 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from multiprocessing import active_children, get_context, parent_process
+from multiprocessing import active_children, get_context
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sdschat.audit.errors import PipelineProblem
-from sdschat.audit.processes import alone
+from sdschat.audit.processes import alone, end_with_parent
 from sdschat.audit.schemas import columns
 from sdschat.audit.verdict import counted
 from sdschat.experiment.grid.gridfile import Run, cost
@@ -53,14 +52,7 @@ def on_processes(jobs: int, journal: Path | None) -> Work:
 def _follow_the_parent() -> None:
     """Leave Ctrl-C, which goes to all processes of a terminal, to the parent, and end when the parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = parent_process()
-    if parent is not None:
-        threading.Thread(target=_end_after, args=(parent,), daemon=True).start()
-
-
-def _end_after(parent: Any) -> None:
-    parent.join()
-    os._exit(1)
+    end_with_parent(lambda: os._exit(1))
 
 
 def _each_done(
@@ -174,7 +166,6 @@ class Progress:
         self.done = 0
         self.failed = 0
         self._jobs, self._clock = max(1, jobs), clock
-        self._lock = threading.Lock()
         self._left: dict[str, float] = defaultdict(float)  # cost of the runs of one kind
         self._took: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])  # seconds, and the cost of the same runs
         for run in missing:
@@ -184,12 +175,11 @@ class Progress:
         self._heard = clock()  # when the last result came
 
     def did(self, run: Run, row: SimRun) -> None:
-        with self._lock:
-            self.done += 1
-            self.failed += bool(row.failed)
-            self._left[run.setting.by] -= cost(run.setting)
-            self._note(run, row)
-            self._heard = self._clock()
+        self.done += 1
+        self.failed += bool(row.failed)
+        self._left[run.setting.by] -= cost(run.setting)
+        self._note(run, row)
+        self._heard = self._clock()
 
     def _note(self, run: Run, row: SimRun) -> None:
         if not row.failed:
@@ -198,21 +188,20 @@ class Progress:
             took[1] += cost(run.setting)
 
     def line(self) -> str:
-        """Return the progress as one line. Any thread may call this."""
-        with self._lock:
-            text = f"{self.before + self.done}/{self.total} {'run' if self.total == 1 else 'runs'}"
-            if self.failed:
-                text += f", {self.failed} failed"
-            if self.before + self.done < self.total:
-                seconds = self._seconds()
-                text += f", about {spoken(seconds)} left" if seconds > 0 else ", longer than expected"
-            return text
+        """Return the progress as one line. Another thread than that of `did` may call this."""
+        text = f"{self.before + self.done}/{self.total} {'run' if self.total == 1 else 'runs'}"
+        if self.failed:
+            text += f", {self.failed} failed"
+        if self.before + self.done < self.total:
+            seconds = self._seconds()
+            text += f", about {spoken(seconds)} left" if seconds > 0 else ", longer than expected"
+        return text
 
     def _seconds(self) -> float:
         """Return the seconds that are left, fewer with each second since the last result."""
         left = 0.0
         for by, costs in self._left.items():
-            seconds, of_cost = self._took[by]
+            seconds, of_cost = self._took.get(by, (0.0, 0.0))
             left += costs * (seconds / of_cost if of_cost else 1.0)
         return left / self._jobs - (self._clock() - self._heard)
 

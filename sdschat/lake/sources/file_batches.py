@@ -23,8 +23,6 @@ from sdschat.lake.sources.batch import Batch, arrow_schema, batch_of, in_batches
 from sdschat.lake.sources.files import LINES, NEEDED, line_rows, parquet_rows
 from sdschat.store.errors import UNREADABLE, StoreError
 from sdschat.store.journal import VERSION
-from sdschat.store.schema import PLACE_BITS
-from sdschat.wire.packet_parts import parts
 
 T = TypeVar("T")
 _PARQUET: Final = b"PAR1"
@@ -41,7 +39,7 @@ class ParsedInput:
 
     def __init__(self) -> None:
         self.open = databases.packet_memory()
-        self.packets = Packets(databases.REMEMBERED, lambda raw: (len(raw), *parts(raw)))
+        self.packets = Packets(databases.REMEMBERED, databases.sizes_of)
         self.lists = IdLists()
 
     @classmethod
@@ -167,7 +165,8 @@ def _by_column_or_row(
 def _events(reading: databases.Reading, evidence: Columnar, node: str, lists: IdLists, values: Columns) -> Batch:
     places = pyarrow.array(values["place"], pyarrow.int64())
     boots, channels = evidence.boots(), evidence.channels()
-    numbers = [place >> PLACE_BITS for place in values["place"]]
+    bits = databases.SEQ_MASK.bit_length()
+    numbers = [place >> bits for place in values["place"]]
     whose = _each(numbers, lambda number: boots.get(number, ("", ""))[0] or node)
     boot = _each(numbers, lambda number: boots.get(number, ("", ""))[1])
     return batch_of(

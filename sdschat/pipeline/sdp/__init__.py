@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -25,25 +24,18 @@ _TEMPLATES: Final = Path(__file__).parent / "template"
 
 def init_sdp(folder: Path, lake: str) -> list[Path]:
     """Write the project. Raises PipelineProblem if one of its files exists already."""
-    written: list[Path] = []
-    plan = [(source, folder / source.relative_to(_TEMPLATES)) for source in sorted(_TEMPLATES.rglob("*.tmpl"))]
-    targets = [(source, target.with_suffix("")) for source, target in plan]
-    for _, target in targets:
+    sources = sorted(_TEMPLATES.rglob("*.tmpl"))
+    targets = [(folder / source.relative_to(_TEMPLATES)).with_suffix("") for source in sources]
+    for target in targets:
         if target.exists():
             raise PipelineProblem(f"{target} is there already. Name another folder, or move it away.", 2)
-    values = {"@LAKE@": lake, "@STORAGE@": f"file://{folder.absolute()}/storage"}
-    for source, target in targets:
+    storage = f"file://{folder.absolute()}/storage"
+    for source, target in zip(sources, targets, strict=True):
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(_filled(source.read_text(encoding="utf-8"), values), encoding="utf-8")
-        written.append(target)
-    return written
-
-
-def _filled(text: str, values: Mapping[str, str]) -> str:
-    """Insert the values in quotes that Python and YAML both can read, whatever the values contain."""
-    for name, value in values.items():
-        text = text.replace(name, json.dumps(value))
-    return text
+        text = source.read_text(encoding="utf-8")  # quotes of JSON can be read by Python and YAML, whatever is in them
+        text = text.replace("@LAKE@", json.dumps(lake)).replace("@STORAGE@", json.dumps(storage))
+        target.write_text(text, encoding="utf-8")
+    return targets
 
 
 def define(lake: str) -> None:

