@@ -7,19 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from sdschat.audit import node_evidence
 from sdschat.audit.engine import judge
 from sdschat.audit.fast_path import read_fast
-from sdschat.audit.node_evidence import (
-    AuditEvidence,
-    BronzeRows,
-    Channel,
-    Member,
-    NodeEvidence,
-    Silver,
-    conform,
-    evidence_of,
-    member_of,
-)
+from sdschat.audit.node_evidence import AuditEvidence, Channel, Member, NodeEvidence, Silver
 from sdschat.audit.processes import processors, side_by_side, size_of
 from sdschat.audit.schemas import FIELD, Quarantine
 from sdschat.audit.several import logs_that_count, refuse_contradictions, search_is_damaged, went_apart
@@ -55,13 +46,13 @@ def compare(
     sound, unsearchable = ({}, damaged) if by_row else _sound(readings)
     read = _row_by_row(readings, sound)
     rows = logs_that_count(read)
-    taken = BronzeRows()
+    taken = node_evidence.BronzeRows()
     for each in readings:
         taken.add(rows.get(each, ()))
     refuse_contradictions(taken, read_ms)
-    silver = conform(taken, rules)
-    said = _together([evidence_of(silver), *sound.values()])._replace(apart=went_apart(read))
-    sources = {member_of(row): row.source for row in said.nodes}
+    silver = node_evidence.conform(taken, rules)
+    said = _together([node_evidence.evidence_of(silver), *sound.values()])._replace(apart=went_apart(read))
+    sources = {node_evidence.member_of(row): row.source for row in said.nodes}
     unread = {row.source for row in taken.quarantine if not row.place}
     all_read = [each.path for each in readings if str(each.path) not in unread]
     left = [path for path in unsearchable if path in all_read]

@@ -23,7 +23,7 @@ from sdschat.timber.core import Signer
 from sdschat.timber.engine import TimberEngine
 from sdschat.timber.limits import KEY_BYTES
 from sdschat.timber.rows import CompactionRow, Snapshot
-from sdschat.timber.values import Now, Operation, PostId, SignedEvent, chained, member_id, message_id_of, sender_of
+from sdschat.timber.values import Now, Operation, SignedEvent, chained, member_id, message_id_of, sender_of
 from sdschat.wire.sds_codec import SdsCodec
 from sdschat.wire.timber_codec import TimberCodec
 
@@ -220,14 +220,10 @@ def _deleted(replicas: list[_Replica]) -> dict[str, int]:
         here = {post.name for post in one.rows.posts}
         done = {author.slot: author.done for author in one.rows.authors}
         for post in {post.name for other in replicas for post in other.rows.posts} - here:
-            if _within(done, post):
+            if any(low <= post.number <= high for low, high in done.get(post.author, ())):
                 message_id = message_id_of(one.log.data_set, post)
                 found[message_id] = min(one.log.mark.number, found.get(message_id, one.log.mark.number))
     return found
-
-
-def _within(done: Mapping[int, tuple[tuple[int, int], ...]], name: PostId) -> bool:
-    return any(low <= name.number <= high for low, high in done.get(name.author, ()))
 
 
 def _left_over(replicas: list[_Replica], deleted: Mapping[str, int]) -> Iterator[MembersFinding]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Final, NamedTuple
 
@@ -149,8 +149,11 @@ def node_words(node: AuditNode, found: Iterable[AuditFinding], lacking: Iterable
 
 
 def names_of(nodes: Iterable[AuditNode]) -> Callable[[str], str]:
+    return names_by({node.node: node.nick for node in nodes if node.nick})
+
+
+def names_by(nicks: Mapping[str, str]) -> Callable[[str], str]:
     """Return a function from participant ids to names: a nick, with the id behind it where others bear it too."""
-    nicks = {node.node: node.nick for node in nodes if node.nick}
     times = Counter(nicks.values())
 
     def name(participant: str) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sdschat.audit.verdict import DEFAULT, names_by
 from sdschat.cli import audit_report
 from sdschat.cli.errors import DONE, PROFILE, UNEXPECTED, WRONG_USE, say
 from sdschat.cli.output import counted, safe, whole_file
@@ -79,7 +80,6 @@ def command(
     from sdschat.audit.compare import compare
     from sdschat.audit.processes import no_collection
     from sdschat.audit.sources.databases import databases
-    from sdschat.audit.verdict import DEFAULT
 
     rules, now = DEFAULT._replace(settle=milliseconds(settle)), time.time_ns() // 1_000_000
     paths = _each_once(databases(sources))
@@ -230,16 +230,15 @@ def _members_lines(found: list[MembersAudit], most: int | None) -> Iterator[str]
     """Describe the verdict on each members' channel: a sentence, then at most `most` faults of each node."""
     for one in found:
         yield _members_sentence(one)
-        of: dict[str, list[str]] = defaultdict(list)
+        of, name = defaultdict[str, list[str]](list), names_by(one.nodes)
         for row in one.findings:
-            of[row.node].append(row.detail)
+            of[safe(name(row.node))].append(safe(row.detail))
         for node, details in of.items():
-            for detail in details[:most]:
-                yield f"  {_node_name(one, node)}: {safe(detail)}"
+            yield from (f"  {node}: {detail}" for detail in details[:most])
             if most is not None and len(details) > most:
-                yield f"  {_node_name(one, node)}: {counted(len(details) - most, 'other fault')}; --all lists them"
-        for node in one.alone:
-            yield f"  {_node_name(one, node)}: no other database has the hash of a checkpoint that this one has"
+                yield f"  {node}: {counted(len(details) - most, 'other fault')}; --all lists them"
+        for alone in one.alone:
+            yield f"  {safe(name(alone))}: no other database has the hash of a checkpoint that this one has"
 
 
 def _members_sentence(one: MembersAudit) -> str:
@@ -253,14 +252,6 @@ def _members_sentence(one: MembersAudit) -> str:
     if len(one.nodes) < 2:
         return f"{what}; there is nobody to compare with; {gone}."
     return f"{what}; all checkpoints are prefixes of one another, all committees are equal, and {gone}."
-
-
-def _node_name(one: MembersAudit, node: str) -> str:
-    nick = one.nodes.get(node, "")
-    short = f"<{safe(node[:8])}>"
-    if not nick:
-        return short
-    return safe(nick) if list(one.nodes.values()).count(nick) == 1 else f"{safe(nick)} {short}"
 
 
 def _figures_of(audit: Audit, silver: Silver) -> ByChannel:

@@ -7,22 +7,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sdschat.audit.schemas import (
-    Blob,
-    Declared,
-    Ids,
-    Journal,
-    KnownRun,
-    KnownVersion,
-    Message,
-    Node,
-    Packet,
-    Quarantine,
-    Whole,
-    columns,
-)
+from sdschat.audit import schemas
+from sdschat.audit.schemas import Blob, Ids, columns
+from sdschat.audit.statements import statements
 from sdschat.lake.duck import parquet_rows
-from sdschat.lake.judge import STANDING
 from sdschat.lake.sources.batch import table_of
 from sdschat.lake.sources.survey import Seen, Standing
 from sdschat.lake.staging import staged_file
@@ -35,13 +23,13 @@ _MEMBER: Final = ("run_id", "channel", "node")
 _HELD: Final = (*_MEMBER, "message_id")
 _READING: Final = ("as_of", "read_ms")
 _KEYS: Final[dict[type, tuple[str, ...]]] = {
-    Journal: ("run_id", "node", "boot", "seq"),
-    Packet: ("run_id", "tap", "seq"),
-    Quarantine: ("run_id", "source", "node", "place", "reason"),
+    schemas.Journal: ("run_id", "node", "boot", "seq"),
+    schemas.Packet: ("run_id", "tap", "seq"),
+    schemas.Quarantine: ("run_id", "source", "node", "place", "reason"),
 }
 # Of the reading, not of the message.
 _NOT_SAID: Final[dict[type, tuple[str, ...]]] = {
-    Message: (*_READING, "gone", "again", "member_key", "message_key", "version_key")
+    schemas.Message: (*_READING, "gone", "again", "member_key", "message_key", "version_key")
 }
 _SAID: Final = (*_MEMBER, "as_of", "horizon", "claimed", "claimed_fingerprint", "counted", "counted_fingerprint")
 _CONFLICT: Final = "says something else than another of its number; both are kept"
@@ -66,30 +54,31 @@ class LakeComparison:
         self._connection = connection
         self._tables = tables
         self._scratch = scratch
-        self._conflicts: list[Quarantine] = []
+        self._conflicts: list[schemas.Quarantine] = []
         self._events: type | None = None  # the table of events whose rows are named
         self._here: list[Any] | None = None  # the readings whose messages are named
 
     # What the lake knows of files.
 
-    def wholes(self) -> list[Whole]:
-        rows = self._ask(f"SELECT * FROM ({self._known(Whole)}) AS w WHERE run_id = ?", self.run_id)
-        return [Whole(*row) for row in rows]
+    def wholes(self) -> list[schemas.Whole]:
+        rows = self._ask(f"SELECT * FROM ({self._known(schemas.Whole)}) AS w WHERE run_id = ?", self.run_id)
+        return [schemas.Whole(*row) for row in rows]
 
     def standing(self) -> list[Standing]:
         names = ", ".join(Standing._fields)
         rows = self._ask(f"SELECT DISTINCT {names} FROM ({self._standing()}) AS s WHERE run_id = ?", self.run_id)
         return [Standing(*row) for row in rows]
 
-    def quarantined(self, paths: Iterable[str]) -> list[Quarantine]:
-        names = ", ".join(columns(Quarantine))
+    def quarantined(self, paths: Iterable[str]) -> list[schemas.Quarantine]:
+        names = ", ".join(columns(schemas.Quarantine))
         wanted = f"SELECT {names} FROM ({self._standing()}) AS s WHERE source IN (SELECT UNNEST(?)) ORDER BY 2, 3"
-        return [Quarantine(*row) for row in self._ask(wanted, list(paths))]
+        return [schemas.Quarantine(*row) for row in self._ask(wanted, list(paths))]
 
     def _standing(self) -> str:
-        self._name("quarantined", self._known(Quarantine))
-        self._name("whole", self._known(Whole))
-        return STANDING
+        self._name("quarantined", self._known(schemas.Quarantine))
+        self._name("whole", self._known(schemas.Whole))
+        ((_, query, _),) = statements("sdschat.lake", "refused_duckdb")
+        return query
 
     # Events: each has a number, and is written once.
 
@@ -114,7 +103,7 @@ class LakeComparison:
         found = self._ask(f"SELECT DISTINCT number, {names} FROM came WHERE {key} IN ({twice}) ORDER BY ALL")
         for number, run_id, *whose, seq in found:
             place = f"{table.__name__.lower()} {seq} of {' '.join(whose)}"
-            row = Quarantine(run_id, self.sources[number], place, _CONFLICT, "", self.read_ms)
+            row = schemas.Quarantine(run_id, self.sources[number], place, _CONFLICT, "", self.read_ms)
             self._conflicts.append(row)
         return {self.sources[row[0]] for row in found}
 
@@ -131,21 +120,21 @@ class LakeComparison:
     def new_versions(self) -> New | None:
         self._name_readings()
         self._name_here()
-        self._name("known", self._known(KnownVersion, self._of_channels("fresh")))
-        names = ", ".join(_full(KnownVersion))
-        came = f"SELECT DISTINCT {', '.join(columns(KnownVersion))} FROM here"
-        added = f"version_key AS {ROW_SUM}{_parts(KnownVersion)}"  # it is what the row says, as a number
+        self._name("known", self._known(schemas.KnownVersion, self._of_channels("fresh")))
+        names = ", ".join(_full(schemas.KnownVersion))
+        came = f"SELECT DISTINCT {', '.join(columns(schemas.KnownVersion))} FROM here"
+        added = f"version_key AS {ROW_SUM}{_parts(schemas.KnownVersion)}"  # it is what the row says, as a number
         return self._new(
-            KnownVersion,
+            schemas.KnownVersion,
             f"SELECT {names} FROM (SELECT *, {added} FROM ({came}) AS every) AS c "
-            f"ANTI JOIN known AS k ON {_same('k', 'c', columns(KnownVersion))}",
+            f"ANTI JOIN known AS k ON {_same('k', 'c', columns(schemas.KnownVersion))}",
         )
 
     def new_messages(self) -> New | None:
         """Return the new and changed messages, and, marked as gone, those that a reading no longer has."""
         self._name_readings()
         self._name_here()
-        self._name("known", self._known(Message, self._of_channels("fresh")))
+        self._name("known", self._known(schemas.Message, self._of_channels("fresh")))
         held, reading = ", ".join(_HELD), ", ".join(_READING)
         latest = f"ROW_NUMBER() OVER (PARTITION BY {held} ORDER BY as_of DESC, read_ms DESC) AS rank"
         self._make(
@@ -159,16 +148,16 @@ class LakeComparison:
             f"SELECT {held} FROM before UNION ALL SELECT {held} FROM here GROUP BY {held} HAVING COUNT(*) > 1",
         )
         told = {"again": f"EXISTS (SELECT 1 FROM several AS s WHERE {_same('s', 'h', _HELD)})"}
-        names = ", ".join(f"{told.get(name, f'h.{name}')} AS {name}" for name in _full(Message))
+        names = ", ".join(f"{told.get(name, f'h.{name}')} AS {name}" for name in _full(schemas.Message))
         fresh = f"SELECT {names} FROM here AS h ANTI JOIN there AS t ON {_same('t', 'h', (*_HELD, ROW_SUM))}"
         lacking = f"SELECT t.* FROM there AS t ANTI JOIN here AS h ON {_same('h', 't', _HELD)}"
         told = {"as_of": "f.as_of", "read_ms": "f.read_ms", "gone": "TRUE", "again": "TRUE"}
-        last = ", ".join(f"{told.get(name, f'k.{name}')} AS {name}" for name in _full(Message))
+        last = ", ".join(f"{told.get(name, f'k.{name}')} AS {name}" for name in _full(schemas.Message))
         gone = (
             f"SELECT {last} FROM known AS k JOIN ({lacking}) AS l ON {_same('l', 'k', (*_HELD, *_READING))} "
             f"JOIN fresh AS f ON {_same('f', 'k', _MEMBER)} WHERE NOT k.gone"
         )
-        return self._new(Message, f"{fresh} UNION ALL {gone}")
+        return self._new(schemas.Message, f"{fresh} UNION ALL {gone}")
 
     def _name_here(self) -> None:
         """Name the messages of the readings, unless those of the same ones have the name."""
@@ -176,7 +165,7 @@ class LakeComparison:
         if readings == self._here:
             return
         self._here = readings
-        self._name_came("read_messages", Message)
+        self._name_came("read_messages", schemas.Message)
         keys = ", ".join(f"{number(said)} AS {name}" for name, said in NUMBERS.items())
         self._make(
             "here",
@@ -187,25 +176,25 @@ class LakeComparison:
     def new_nodes(self) -> New | None:
         """Return the readings that differ from all earlier ones of the same database."""
         self._name_readings()
-        return self._new(Node, "SELECT * FROM unsaid")
+        return self._new(schemas.Node, "SELECT * FROM unsaid")
 
     def new_declared(self) -> New | None:
         """Return what nodes say to lack, with the time of the reading that it belongs to."""
         self._name_readings()
-        self._name_came("read_declared", Declared)
-        self._name("known", self._known(Declared))
+        self._name_came("read_declared", schemas.Declared)
+        self._name("known", self._known(schemas.Declared))
         told = {"as_of": "f.as_of", "read_ms": "f.read_ms"}
-        names = ", ".join(f"{told.get(name, f'c.{name}')} AS {name}" for name in columns(Declared))
+        names = ", ".join(f"{told.get(name, f'c.{name}')} AS {name}" for name in columns(schemas.Declared))
         said = f"SELECT {names} FROM read_declared AS c JOIN unsaid AS f ON {_same('f', 'c', _MEMBER)}"
-        return self._new(Declared, f"{said} EXCEPT SELECT {', '.join(columns(Declared))} FROM known")
+        return self._new(schemas.Declared, f"{said} EXCEPT SELECT {', '.join(columns(schemas.Declared))} FROM known")
 
     def _name_readings(self) -> None:
         """Name the readings that are not older than a known one, and those of them that say something new."""
-        self._name_came("read_nodes", Node)
-        self._name("known", self._known(Node))
-        self._name("logged", self._known(Message, self._of_channels("read_nodes")))
+        self._name_came("read_nodes", schemas.Node)
+        self._name("known", self._known(schemas.Node))
+        self._name("logged", self._known(schemas.Message, self._of_channels("read_nodes")))
         latest = f"ROW_NUMBER() OVER (PARTITION BY {', '.join(_MEMBER)} ORDER BY as_of DESC, read_ms DESC) AS rank"
-        every = ", ".join(columns(Node))
+        every = ", ".join(columns(schemas.Node))
         # Messages come before their reading: of a writer at work, or one that was killed, there are only these.
         known = (
             f"SELECT {', '.join(_MEMBER)}, MAX(as_of) AS as_of FROM (SELECT {', '.join(_MEMBER)}, as_of FROM known "
@@ -213,7 +202,7 @@ class LakeComparison:
         )
         self._make(
             "fresh",
-            f"SELECT {', '.join(f'n.{name}' for name in columns(Node))} "
+            f"SELECT {', '.join(f'n.{name}' for name in columns(schemas.Node))} "
             f"FROM (SELECT {every} FROM (SELECT *, {latest} FROM read_nodes) AS readings WHERE rank = 1) AS n "
             f"LEFT JOIN ({known}) AS k ON {_same('k', 'n', _MEMBER)} WHERE k.as_of IS NULL OR n.as_of >= k.as_of",
         )
@@ -221,7 +210,7 @@ class LakeComparison:
 
     def new_runs(self, files: Iterable[Seen]) -> New | None:
         """Return the runs that databases know, of those databases that know more than each earlier one."""
-        self._name("known", self._known(KnownRun))
+        self._name("known", self._known(schemas.KnownRun))
         known: dict[tuple[str, str], set[str]] = defaultdict(set)
         for node, digest, boot in self._ask("SELECT node, digest, boot FROM known WHERE run_id = ?", self.run_id):
             known[node, digest].add(boot)
@@ -231,17 +220,17 @@ class LakeComparison:
             if not file.digest or any(runs <= each for (node, _), each in known.items() if node == file.node):
                 continue
             known[file.node, file.digest] = runs
-            new += [KnownRun(self.run_id, file.node, file.digest, run, file.path) for run in file.runs]
-        return New(table_of(KnownRun, new), len(new)) if new else None
+            new += [schemas.KnownRun(self.run_id, file.node, file.digest, run, file.path) for run in file.runs]
+        return New(table_of(schemas.KnownRun, new), len(new)) if new else None
 
     # What could not be read.
 
     def new_quarantine(self, files: Iterable[Seen]) -> New | None:
         """Return the parts of these files that could not be read, with the node of each and how far its log is."""
-        self._name_came("read_refused", Quarantine)
+        self._name_came("read_refused", schemas.Quarantine)
         self._make("still", self._standing())
-        names = [name for name in columns(Quarantine) if name not in ("node", "as_of")]
-        self._connection.register("conflict", table_of(Quarantine, self._conflicts))
+        names = [name for name in columns(schemas.Quarantine) if name not in ("node", "as_of")]
+        self._connection.register("conflict", table_of(schemas.Quarantine, self._conflicts))
         whose = [Standing(file.path, file.node, file.as_of) for file in files]
         self._connection.register("file", table_of(Standing, whose))
         every = " UNION ALL ".join(f"SELECT {', '.join(names)} FROM {name}" for name in ("read_refused", "conflict"))
@@ -249,11 +238,11 @@ class LakeComparison:
             f"SELECT {', '.join(f'e.{name}' for name in names)}, COALESCE(f.node, '') AS node, f.as_of "
             f"FROM ({every}) AS e LEFT JOIN file AS f ON f.source = e.source"
         )
-        keys = _KEYS[Quarantine]
+        keys = _KEYS[schemas.Quarantine]
         there = _same("s", "f", [name for name in keys if name != "node"])
         return self._new(
-            Quarantine,
-            f"SELECT DISTINCT ON ({', '.join(keys)}) {', '.join(columns(Quarantine))} FROM ({full}) AS f "
+            schemas.Quarantine,
+            f"SELECT DISTINCT ON ({', '.join(keys)}) {', '.join(columns(schemas.Quarantine))} FROM ({full}) AS f "
             f"WHERE NOT EXISTS (SELECT 1 FROM still AS s WHERE {there} AND COALESCE(s.node, '') = f.node)",
         )
 

@@ -111,21 +111,6 @@ def _touched_buckets(lake: LakeEngine, new: Mapping[type, list[str]]) -> Collect
 R = TypeVar("R")
 MOST: Final = 10_000
 _IN_LOG_ORDER: Final = "run_id, channel, position NULLS FIRST, node"
-# A row counts until the same file, or a database of the same node that is at least as far, was taken in to its end.
-# Databases of several nodes may come from the same path, for example from a shared USB stick: one does not repair
-# another. If the node of a damaged database is unknown, the next database from its path counts as its repair.
-STANDING: Final = """
-SELECT b.*
-FROM quarantined AS b
-WHERE NOT EXISTS (
-  SELECT 1
-  FROM whole AS g
-  WHERE g.run_id = b.run_id AND g.read_ms > b.read_ms AND (
-    (g.source = b.source AND (g.node = COALESCE(b.node, '') OR COALESCE(b.node, '') = ''))
-    OR (g.node = COALESCE(b.node, '') AND COALESCE(b.node, '') <> '' AND g.as_of >= b.as_of)
-  )
-)
-"""
 
 
 class ResultScope(NamedTuple):
@@ -206,7 +191,7 @@ class Refused(NamedTuple):
 def refused_in(lake: LakeEngine, run_id: str | None = None, most: int = MOST) -> Refused:
     lake.name(schemas.Quarantine, "quarantined")
     lake.name(schemas.Whole, "whole")
-    lake.make("refused", STANDING, once=False)
+    lake.run(lake.statements("sdschat.lake", "refused"), {})
     where, values = ResultScope(run_id).of(schemas.columns(schemas.Quarantine))
     counting = f"SELECT COUNT(*) FROM (SELECT DISTINCT run_id, source FROM refused WHERE {where}) AS s"
     ((inputs,),) = lake.rows(counting, *values)

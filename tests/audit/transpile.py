@@ -28,6 +28,8 @@ WRITTEN: Final = (
     (LAKE / "presence.sql", "duckdb"),
     (LAKE / "gold.sql", "duckdb"),
     (LAKE / "figures.sql", "duckdb"),
+    (LAKE / "refused.sql", "duckdb"),
+    (LAKE / "stream.sql", "duckdb"),
 )
 
 

@@ -18,12 +18,12 @@ for module in ("pyarrow", "duckdb", "deltalake"):
 
 from sdschat.lake import judge
 from sdschat.lake.duck import open_duck
-from sdschat.lake.judge import audit_of
-from sdschat.lake.stream import (
+from sdschat.lake.ingest import (
     ChannelNow,
     SegmentStream,
     channels_now,
 )
+from sdschat.lake.judge import audit_of
 from sdschat.lake.tables import Tables
 from tests.lake.bronze import rows_in
 from tests.lake.dying import Dying, Killed

@@ -28,7 +28,7 @@ from tests.transport.worlds import connected, embedded, free_port, quick
 for module in ("pyarrow", "duckdb", "deltalake"):
     needs_module(module)
 
-from sdschat.lake.stream import StreamedBatch
+from sdschat.lake.ingest import StreamedBatch
 
 
 def test_what_passes_meanwhile_is_in_a_segment_at_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from typing import Final
 from sdschat.audit.schemas import FIELD
 from sdschat.lake import judge
 from sdschat.lake.duck import open_duck
-from sdschat.lake.stream import SegmentStream
+from sdschat.lake.ingest import SegmentStream
 from sdschat.lake.tables import Tables
 from sdschat.store.journal import JournalRow, json_lines
 from tests.pipeline.bench_bars import Bar, Bars

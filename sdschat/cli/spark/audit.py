@@ -8,29 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sdschat.audit.verdict import counted
+from sdschat.audit.verdict import DEFAULT, counted
+from sdschat.cli import audit_report
 from sdschat.cli.audit import exit_code
-from sdschat.cli.audit_report import (
-    SHOWN,
-    Sources,
-    all_option,
-    as_object,
-    channel_option,
-    closer_lines,
-    lines,
-    nothing_called,
-    refused_lines,
-)
 from sdschat.cli.errors import DONE, WRONG_USE
-from sdschat.cli.spark.common import (
-    engine_option,
-    lake_option,
-    milliseconds,
-    open_lake_engine,
-    settle_option,
-    step,
-    target_options,
-)
+from sdschat.cli.spark import common
 
 if TYPE_CHECKING:
     from sdschat.audit.verdict import Audit, Rules
@@ -40,14 +22,14 @@ if TYPE_CHECKING:
 
 
 @click.command("audit")
-@lake_option
-@settle_option
+@common.lake_option
+@common.settle_option
 @click.option("--json", "as_json", is_flag=True, help="Everything, as one JSON object.")
-@all_option
-@channel_option
+@audit_report.all_option
+@audit_report.channel_option
 @click.option("--run", "run_id", metavar="NAME", help="The verdict on this campaign alone.")
-@engine_option
-@target_options
+@common.engine_option
+@common.target_options
 def command(
     lake: str,
     settle: str,
@@ -69,27 +51,26 @@ def command(
     Exit code 0: they agree; 1: they do not, and the output says which node, which message, and where in the log; 2: the
     lake has nothing to compare; 5: an input could not be read when it was taken in.
     """
-    from sdschat.audit.verdict import DEFAULT
     from sdschat.lake.judge import ResultScope, audit_of, places_in, refused_in
 
-    rules, part = DEFAULT._replace(settle=milliseconds(settle)), ResultScope(run_id, channel)
-    with open_lake_engine(target, lake, engine) as there:
+    rules, part = DEFAULT._replace(settle=common.milliseconds(settle)), ResultScope(run_id, channel)
+    with common.open_lake_engine(target, lake, engine) as there:
         must_have(there, part)
         judge(there, rules)
         found = audit_of(there, part)
         refused = refused_in(there, run_id)
         sources = {} if as_json or found.agreed else places_in(there)
-    return tell(found, refused, sources, as_json, None if everything else SHOWN)
+    return tell(found, refused, sources, as_json, None if everything else audit_report.SHOWN)
 
 
 def judge(there: LakeEngine, rules: Rules) -> None:
     from sdschat.lake.judge import audit, consolidate, refine
 
-    with step("silver"):
+    with common.step("silver"):
         refine(there, rules)
-    with step("log"):
+    with common.step("log"):
         consolidate(there)
-    with step("audit"):
+    with common.step("audit"):
         audit(there)
 
 
@@ -99,16 +80,22 @@ def must_have(there: LakeEngine, part: ResultScope) -> None:
 
     of_run = part._replace(channel=None)
     if part.run_id is not None and not names_in(there, "run_id", of_run):
-        raise nothing_called("campaign", part.run_id, names_in(there, "run_id"))
+        raise audit_report.nothing_called("campaign", part.run_id, names_in(there, "run_id"))
     if part.channel is not None and not names_in(there, "channel", part):
-        raise nothing_called("channel", part.channel, names_in(there, "channel", of_run))
+        raise audit_report.nothing_called("channel", part.channel, names_in(there, "channel", of_run))
 
 
-def tell(found: Audit, refused: Refused, sources: Sources, as_json: bool, most: int | None = SHOWN) -> int:
+def tell(
+    found: Audit, refused: Refused, sources: audit_report.Sources, as_json: bool, most: int | None = audit_report.SHOWN
+) -> int:
     if as_json:
-        click.echo(json.dumps(as_object(found, refused.rows), separators=(",", ":")))
+        click.echo(json.dumps(audit_report.as_object(found, refused.rows), separators=(",", ":")))
     else:
-        for line in (*lines(found, most), *_refused_lines(refused, most), *closer_lines(found, sources, most)):
+        for line in (
+            *audit_report.lines(found, most),
+            *_refused_lines(refused, most),
+            *audit_report.closer_lines(found, sources, most),
+        ):
             click.echo(line)
     return exit_code(found, refused.rows) or (DONE if found.channels else WRONG_USE)
 
@@ -116,7 +103,7 @@ def tell(found: Audit, refused: Refused, sources: Sources, as_json: bool, most: 
 def _refused_lines(refused: Refused, most: int | None) -> Iterator[str]:
     if not refused.rows:
         return
-    yield from refused_lines(refused.rows, most)
+    yield from audit_report.refused_lines(refused.rows, most)
     inputs = counted(refused.inputs, "input is", "inputs are")
     yield (
         f"{inputs} in quarantine, of which the verdict knows nothing or not all; the lake's table bronze/quarantine "

@@ -13,14 +13,7 @@ import click
 from sdschat.cli.errors import WRONG_USE, CommandProblem, say
 from sdschat.cli.output import whole_file
 from sdschat.cli.report_file import report_file
-from sdschat.cli.spark.common import (
-    cache_folder,
-    engine_option,
-    lake_option,
-    open_lake_engine,
-    step,
-    target_options,
-)
+from sdschat.cli.spark import common
 
 if TYPE_CHECKING:
     from sdschat.lake.engine import LakeEngine
@@ -52,10 +45,10 @@ output_option: Final = click.option(
 
 
 @click.command("report")
-@lake_option
+@common.lake_option
 @output_option
-@engine_option
-@target_options
+@common.engine_option
+@common.target_options
 def command(lake: str, output: Path, engine: str, target: SparkTarget) -> None:
     """Make one HTML file of what the last audit found: verdict, pictures, figures.
 
@@ -67,14 +60,14 @@ def command(lake: str, output: Path, engine: str, target: SparkTarget) -> None:
     """
     from sdschat.lake.figures import measure
 
-    with open_lake_engine(target, lake, engine) as there:
+    with common.open_lake_engine(target, lake, engine) as there:
         if not there.has_verdict():
             raise CommandProblem(
                 f"The verdict in {lake} is not about all that is in it: an audit was broken off, or rows came in "
                 f"since the last one. Make it anew first: sdschat pipeline audit --lake {shlex.quote(lake)}.",
                 WRONG_USE,
             )
-        with step("figures"):
+        with common.step("figures"):
             grain = measure(there, keep=False)
         write_report(there, lake, grain, output)
 
@@ -83,8 +76,8 @@ def write_report(there: LakeEngine, lake: str, grain: int, output: Path) -> None
     from sdschat.audit.report.page import page
     from sdschat.lake.figures import report_data
 
-    with step("report"):
-        made = page(report_data(there, lake, grain, time.time_ns() // 1_000_000), cache_folder("report"))
+    with common.step("report"):
+        made = page(report_data(there, lake, grain, time.time_ns() // 1_000_000), common.cache_folder("report"))
     try:
         with whole_file(output) as file:
             file.write(made)

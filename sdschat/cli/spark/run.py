@@ -7,21 +7,11 @@ from pathlib import Path
 import click
 
 from sdschat.audit.schemas import FIELD
+from sdschat.audit.verdict import DEFAULT
 from sdschat.cli.audit_report import SHOWN, all_option
 from sdschat.cli.errors import say
+from sdschat.cli.spark import common
 from sdschat.cli.spark.audit import judge, tell
-from sdschat.cli.spark.common import (
-    added_lines,
-    check_engine,
-    engine_option,
-    lake_option,
-    milliseconds,
-    open_lake_engine,
-    settle_option,
-    step,
-    target_options,
-    tell_refused,
-)
 from sdschat.cli.spark.ingest import sources_in, take_in
 from sdschat.cli.spark.report import output_option, write_report
 from sdschat.pipeline.session import SparkTarget
@@ -29,14 +19,14 @@ from sdschat.pipeline.session import SparkTarget
 
 @click.command("run")
 @click.argument("sources", nargs=-1, metavar="[SOURCE…]", type=click.Path(path_type=Path))
-@lake_option
+@common.lake_option
 @output_option
-@settle_option
+@common.settle_option
 @click.option("--run", "run_id", metavar="NAME", default=FIELD, help="Keeps campaigns apart. Default: field.")
 @click.option("--json", "as_json", is_flag=True, help="The verdict as one JSON object.")
 @all_option
-@engine_option
-@target_options
+@common.engine_option
+@common.target_options
 def command(
     sources: tuple[Path, ...],
     lake: str,
@@ -57,21 +47,20 @@ def command(
 
     Exit code 0: the nodes agree; 1: they do not; 2: there is nothing to compare; 5: an input could not be read.
     """
-    from sdschat.audit.verdict import DEFAULT
     from sdschat.lake.figures import measure
     from sdschat.lake.judge import audit_of, places_in, refused_in
 
-    rules = DEFAULT._replace(settle=milliseconds(settle))
-    check_engine(engine, target, lake)
+    rules = DEFAULT._replace(settle=common.milliseconds(settle))
+    common.check_engine(engine, target, lake)
     paths = sources_in(sources)
     if paths:
         added, bad = take_in(paths, lake, run_id)
-        for line in added_lines(added):
+        for line in common.added_lines(added):
             say(line)
-        tell_refused(bad)
-    with open_lake_engine(target, lake, engine) as there:
+        common.tell_refused(bad)
+    with common.open_lake_engine(target, lake, engine) as there:
         judge(there, rules)
-        with step("metrics"):
+        with common.step("metrics"):
             grain = measure(there, keep=True)
         found = audit_of(there)
         places = {} if as_json or found.agreed else places_in(there)

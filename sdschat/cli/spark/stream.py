@@ -24,7 +24,7 @@ from sdschat.cli.spark.common import lake_option, milliseconds, must_be_folder, 
 if TYPE_CHECKING:
     from rich.live import Live
 
-    from sdschat.lake.stream import ChannelNow, SegmentStream, StreamedBatch
+    from sdschat.lake.ingest import ChannelNow, SegmentStream, StreamedBatch
     from sdschat.lake.tables import Tables
 
 
@@ -58,7 +58,7 @@ def command(
     It may be killed at any moment: started again, it goes on where it was, and counts nothing twice. With --tap, a
     `sdschat tap` runs beside it; what needs more options than --broker is in the settings.
     """
-    from sdschat.lake.stream import SegmentStream, channels_now
+    from sdschat.lake.ingest import SegmentStream, channels_now
 
     _must_fit(channels, broker, once)
     pause = milliseconds(every, "--every") / 1000
@@ -210,7 +210,7 @@ class Watch:
         """Draw the table. It is made of all that was recorded, so it waits for longer where there is more."""
         from rich.console import Group
 
-        from sdschat.lake.stream import channels_now
+        from sdschat.lake.ingest import channels_now
 
         began = time.monotonic()
         channels = channels_now(self._tables)

@@ -9,20 +9,11 @@ import numpy as np
 
 from sdschat.experiment.figures import Record
 from sdschat.experiment.setting import GroupSetting
-from sdschat.experiment.vector_model import ranges, requests
+from sdschat.experiment.vector_model import ranges, requests, sending
 from sdschat.experiment.vector_model.group import Array, Flags, Group, Times
 from sdschat.experiment.vector_model.packets import LIVE, Ears, PacketGroup, Step
 from sdschat.experiment.vector_model.ranges import no_longer_owed
 from sdschat.experiment.vector_model.rules import NEVER
-from sdschat.experiment.vector_model.sending import (
-    arm_resend,
-    note_sent,
-    resend,
-    send_copy,
-    send_message,
-    send_syncs,
-    wake,
-)
 
 
 def hear(g: Group, step: Step) -> None:
@@ -197,7 +188,7 @@ def _conclude(g: Group, number: int, mentioned: bool) -> None:
     record, since = g.record, g.since(number)
     if g.witnesses[number] and record.possibly_acked[number] > since:
         record.possibly_acked[number] = since
-        arm_resend(g, number)
+        sending.arm_resend(g, number)
     if mentioned or g.witnesses[number] >= g.rules.witnesses:
         g.acked[number] = True
         record.acked[number] = since
@@ -227,19 +218,19 @@ def _do(g: Group, step: Step, what: str, message: int, content: Any) -> None:
     if what == "hear":
         hear(g, content)
     elif what == "sync":
-        wake(g, step)
+        sending.wake(g, step)
     elif what == "requests":
         requests.time_requests(g, message, content)
     elif what == "request":
-        send_syncs(g, step, requests.due_requests(g, message, content))
+        sending.send_syncs(g, step, requests.due_requests(g, message, content))
     elif what == "answer":
-        send_copy(g, step, "answer", message, requests.due_answers(g, message, content))
+        sending.send_copy(g, step, "answer", message, requests.due_answers(g, message, content))
     elif what == "push":
-        send_copy(g, step, "push", message, ranges.due_pushes(g, message))
+        sending.send_copy(g, step, "push", message, ranges.due_pushes(g, message))
     elif what == "send":
-        send_message(g, step, content)
+        sending.send_message(g, step, content)
     else:
-        resend(g, step, message)
+        sending.resend(g, step, message)
 
 
 BLOCK: Final = 1 << 15  # participants at once, so that their values stay in the processor's cache
@@ -267,7 +258,7 @@ def skip_quiet(g: Group) -> None:
         count += _run_timers(g, slice(start, start + BLOCK), first, end)
     shown = g.sent_mask
     high = g.sent - 1 if g.rules.ranges and g.config.push_enabled else -1
-    note_sent(g, PacketGroup("sync", -1, shown, int(g.logs.named[shown]), 0, high, shown, False), count)
+    sending.note_sent(g, PacketGroup("sync", -1, shown, int(g.logs.named[shown]), 0, high, shown, False), count)
     g.look_at, g.window, g.soon, g.try_skip_at = NEVER, 0, [], end
     if end <= g.setting.until:
         g.watch_all()
@@ -299,7 +290,7 @@ def _send_owed(g: Group, first: Times, end: int) -> int:
     for high, count in zip(*np.unique(g.wanted_high[who], return_counts=True), strict=True):
         shown, whole = g.sent_mask, (2 << int(high)) - 1
         packet = PacketGroup("sync", -1, shown, int(g.logs.named[shown]), 0, int(high), whole, True)
-        note_sent(g, packet, int(count))
+        sending.note_sent(g, packet, int(count))
     g.answered_at[who] = first[who]
     no_longer_owed(g, who)
     return len(who)

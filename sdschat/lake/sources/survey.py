@@ -17,6 +17,7 @@ from sdschat.audit.sources.databases import is_database
 from sdschat.lake.sources.files import SUFFIXES
 from sdschat.store.errors import StoreError
 
+SEGMENTS: Final = tuple(ending for ending in SUFFIXES if ending != ".db")
 OTHER_KIND: Final = "of another kind"
 DANGLING: Final = "a link to nothing"
 LINKED_FOLDER: Final = "a link to a folder"

@@ -22,19 +22,10 @@ from urllib.parse import urlsplit
 
 from sdschat.audit.errors import NO_SPARK, PipelineProblem, install_command
 from sdschat.audit.processes import size_of
-from sdschat.pipeline.session import spark_errors
+from sdschat.pipeline.session import spark_errors, spark_target
 from sdschat.pipeline.session.java import ADVICE, OLDEST, archive_flags, find_java, usable_home
 from sdschat.pipeline.session.package_files import PACKAGE_ROOT, package_zip
-from sdschat.pipeline.session.spark_target import (
-    QUICK_TO_START,
-    ROOM_FOR_QUERIES,
-    SparkTarget,
-    TargetKind,
-    configuration,
-    of_session,
-    python_there,
-    without_token,
-)
+from sdschat.pipeline.session.spark_target import QUICK_TO_START, SparkTarget, TargetKind, python_there, without_token
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -91,7 +82,7 @@ def _open(target: SparkTarget, folder: Path, log: Path) -> SparkSession:
     builder = SparkSession.builder.appName(target.app)
     if target.master:
         builder = builder.master(target.master)
-    for key, value in configuration(target, flags, folder).items():
+    for key, value in spark_target.configuration(target, flags, folder).items():
         builder = builder.config(key, value)
     before = size_of(log)
     try:
@@ -125,7 +116,7 @@ def _java(target: SparkTarget, folder: Path, log: Path) -> tuple[str, dict[str, 
         asked = dict(target.conf).get("spark.driver.extraJavaOptions", "")
         flags += [flag for flag in QUICK_TO_START if not (flag.endswith("GC") and "GC" in asked)]  # Java takes one
     else:
-        flags.append(ROOM_FOR_QUERIES)
+        flags.append(spark_target.ROOM_FOR_QUERIES)
     return shlex.join(flags), variables
 
 
@@ -136,7 +127,7 @@ def _reach(target: SparkTarget, log: Path) -> SparkSession:
         with spark_errors.standard_error_to(log):
             session = SparkSession.builder.remote(target.remote).appName(target.app).getOrCreate()
             try_again(session, TRIES)
-            for key, value in (of_session(target) | dict(target.conf)).items():
+            for key, value in (spark_target.of_session(target) | dict(target.conf)).items():
                 session.conf.set(key, value)
         return session
     except Exception as error:
