@@ -211,6 +211,8 @@ class Channel:
         if elapsed >= COOLING:
             s.answer_budget.cool(elapsed)
             s.push_budget.cool(elapsed)
+            s.ranges.reads.cool(elapsed)
+            s.ranges.reads_unproven.cool(elapsed)
             s.spent_at = now.mono
             forget_old_answers(s)
             forget_old_pushes(s)

@@ -61,6 +61,7 @@ MAX_FILTER_BYTES = 32 * KIB  # of a filter of ours with its range; a received on
 RANGE_IDS = 512  # ids that one range of the history comparison covers
 RANGE_LIMIT = 1024  # ids looked at to answer one range
 QUESTIONED = 64  # own messages, from the oldest, that are asked about one after the other
+RANGE_READS_PER_MINUTE = 120_000  # messages looked at for ranges of those who sign, and as many for others
 ONE_DATE_LIMIT = 8192  # the same where all have one Lamport timestamp
 
 # Messages that are here under ids of others.

@@ -12,11 +12,18 @@ from sdschat.sds.events import Event, Rejected
 from sdschat.sds.history import History
 from sdschat.sds.ids import is_digest, recipe_of
 from sdschat.sds.incoming import Gaps, IncomingBuffer
-from sdschat.sds.limits import ANSWER_BYTES_PER_MINUTE, MAX_PEERS, PUSH_BYTES_PER_MINUTE, RECENT_WINDOW, out_of_bounds
+from sdschat.sds.limits import (
+    ANSWER_BYTES_PER_MINUTE,
+    MAX_PEERS,
+    PUSH_BYTES_PER_MINUTE,
+    RANGE_READS_PER_MINUTE,
+    RECENT_WINDOW,
+    out_of_bounds,
+)
 from sdschat.sds.outgoing import OutgoingBuffer
 from sdschat.sds.repair import IncomingRepairBuffer, OutgoingRepairBuffer, RefetchBuffer
 from sdschat.sds.scheduled_sends import PushBuffer
-from sdschat.sds.timers import Jitter, LamportClock
+from sdschat.sds.timers import Budget, Jitter, LamportClock
 from sdschat.sds.values import ChannelRow, Codec, Entry, LogRow, Message, MessageKind, Now, PeerRow, Reason, Write
 from sdschat.sds.window import RecentArrivals, RecentWindow
 
@@ -156,29 +163,6 @@ class Ready(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Budget:
-    """Bytes a minute, as a bucket that empties: `spent` falls back to 0 in a minute."""
-
-    # Bytes a minute, at least 1.
-    limit: int
-    # Bytes sent and not yet forgiven, at least 0. The last packet may bring it above `limit`.
-    spent: int = field(default=0, init=False)
-
-    def cool(self, elapsed: int) -> None:
-        if self.spent:
-            self.spent = max(0, self.spent - elapsed * self.limit // 60_000)
-
-    @property
-    def has_room(self) -> bool:
-        """True while the bucket is not full. The last packet may overfill it, and the next ones wait for longer: were
-        it to fit, small packets would keep the bucket too full for a large one for ever."""
-        return self.spent < self.limit
-
-    def spend(self, size: int) -> None:
-        self.spent += size
-
-
-@dataclass(slots=True, eq=False)
 class SyncTimer:
     """The time at which the next sync message is due. Times are milliseconds on the monotonic clock."""
 
@@ -206,6 +190,9 @@ class RangeState:
     asked: tuple[int, int] | None = None
     # Monotonic milliseconds of the last filter over a range that we sent. -1: never.
     answered_at: int = -1
+    # Messages looked at for the ranges of those who sign, and of all others.
+    reads: Budget = field(default_factory=lambda: Budget(RANGE_READS_PER_MINUTE), init=False)
+    reads_unproven: Budget = field(default_factory=lambda: Budget(RANGE_READS_PER_MINUTE), init=False)
 
 
 @dataclass(slots=True, eq=False)

@@ -6,6 +6,7 @@ the timer is for gives both, and needs no state: an engine restored from disk dr
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from heapq import heappop, heappush
 
@@ -122,3 +123,26 @@ class Jitter:
         """Return 32 hex digits, always the same for the same `what`."""
         text = "\0".join(map(str, what)).encode("utf-8", "surrogatepass")
         return blake2b(text, digest_size=16, key=self._secret).hexdigest()
+
+
+@dataclass(slots=True, eq=False)
+class Budget:
+    """Bytes or messages a minute, as a bucket that empties: `spent` falls back to 0 in a minute."""
+
+    # A minute, at least 1.
+    limit: int
+    # What was spent and is not yet forgiven, at least 0. The last packet may bring it above `limit`.
+    spent: int = field(default=0, init=False)
+
+    def cool(self, elapsed: int) -> None:
+        if self.spent:
+            self.spent = max(0, self.spent - elapsed * self.limit // 60_000)
+
+    @property
+    def has_room(self) -> bool:
+        """True while the bucket is not full. The last packet may overfill it, and the next ones wait for longer: were
+        it to fit, small packets would keep the bucket too full for a large one for ever."""
+        return self.spent < self.limit
+
+    def spend(self, size: int) -> None:
+        self.spent += size

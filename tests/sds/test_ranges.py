@@ -187,3 +187,31 @@ def test_what_a_peer_has_beyond_ours_counts_if_it_signed_that(unproven: bool, th
     group["a"].channel.receive_message(group.now, packet, b"", "live", unproven=unproven)
     group.collect("a")
     assert group["a"].of(RangeDiffered) == [RangeDiffered("b", FIRST, LAST, lacking)]
+
+
+def _ranges(group: Group, names: int, unproven: bool) -> None:
+    """Give a range of the whole log in so many names, each for the first time."""
+    section = compact.encode_print(RangePrint(FIRST, LAST, 0, 1))
+    for number in range(names):
+        packet = forge(
+            f"n{number} {unproven}", f"s{number}", group.now.wall, content=None, bloom_filter=WINDOW + section
+        )
+        group["a"].channel.receive_message(group.now, packet, b"", "live", unproven=unproven)
+    group.collect("a")
+
+
+@pytest.mark.parametrize("unproven", [False, True])
+def test_ranges_in_ever_new_names_take_no_more_reading_than_a_minute_has(
+    monkeypatch: pytest.MonkeyPatch, unproven: bool
+) -> None:
+    """Each took a thousand reads, and 125 bytes: a burst of strangers kept a node busy for ten minutes."""
+    monkeypatch.setattr("sdschat.sds.state.RANGE_READS_PER_MINUTE", 100)
+    group = holder(LARGE, range(START, START + 20), 20)
+    _ranges(group, 50, unproven)
+    assert len(group["a"].of(RangeDiffered)) == 5
+    _ranges(group, 1, not unproven)
+    assert len(group["a"].of(RangeDiffered)) == 6, "those who sign have reading of their own"
+    group.tick(60_000)
+    group["a"].channel.advance(group.now)
+    _ranges(group, 50, unproven)
+    assert len(group["a"].of(RangeDiffered)) == 11

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from sdschat.sds.events import PushCancelled, RepairCancelled
 from sdschat.sds.scheduled_sends import EntryType, Push, ScheduledSends
-from sdschat.sds.state import Budget, ChannelState, Packet
+from sdschat.sds.state import ChannelState, Packet
+from sdschat.sds.timers import Budget
 
 
 def heard_copy(s: ChannelState, message_id: str) -> None:

@@ -145,7 +145,7 @@ def _print(low: int, high: int, entries: list[Entry]) -> bytes:
 def _filter_over(s: ChannelState, low: int, high: int, lamport: int, room: int) -> bytes:
     """Return a filter over a range, coarser if there is little room: what it hides by chance, the next one, of another
     seed, shows."""
-    ids = held_ids(s, low, high)
+    ids = held_ids(s, s.between(low, high, most_ids(low, high)), low, high)
     rate = s.config.bloom_error_rate
     while compact.shape_for(max(8, len(ids)), rate).bits // 8 + _AROUND_BODY > room:
         rate *= 2
@@ -187,8 +187,8 @@ def _settled_top(s: ChannelState) -> int:
     return max(newest + 1, s.filter.floor)
 
 
-def held_ids(s: ChannelState, low: int, high: int) -> list[str]:
-    """Return everything here from `low` to `high`, in the log or waiting."""
-    ids = [entry.message_id for entry in s.between(low, high, most_ids(low, high))]
+def held_ids(s: ChannelState, entries: list[Entry], low: int, high: int) -> list[str]:
+    """Return everything here from `low` to `high`: in the log, which has these entries there, or waiting."""
+    ids = [entry.message_id for entry in entries]
     ids += [buffered.message.message_id for buffered in s.incoming.in_order() if low <= buffered.lamport <= high]
     return ids
