@@ -196,7 +196,7 @@ def test_a_crowd_of_one_date_is_compared_whole() -> None:
     group.tick(10_000)
     more = with_print(date, date, *ids, "one-more")
     group.give("a", forge("b", "s1", group.now.wall, content=None, bloom_filter=more))
-    assert group["a"].of(RangeDiffered) == [RangeDiffered("b", date, date)]
+    assert group["a"].of(RangeDiffered) == [RangeDiffered("b", date, date, 1)]
 
 
 def test_every_part_of_a_log_with_a_crowd_is_in_some_range() -> None:
