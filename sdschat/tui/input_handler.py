@@ -24,7 +24,16 @@ class InputHandler:
         self._host = host
         self._registry = host.registry
         self._doubted = ""  # text that looked like a mistyped command and so was not sent; sent if entered again
-        self.reply_to = ""  # id of the message that the next one answers; empty: none
+        self._answered: dict[str, str] = {}  # by channel
+
+    @property
+    def reply_to(self) -> str:
+        """Return the id of the message that the next one in this channel answers; empty: none."""
+        return self._answered.get(self._host.channel, "")
+
+    @reply_to.setter
+    def reply_to(self, message_id: str) -> None:
+        self._answered[self._host.channel] = message_id
 
     async def submit(self, text: str) -> bool:
         """Send or run the text. Return False, with the reason shown, if it must stay in the input."""

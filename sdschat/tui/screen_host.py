@@ -353,7 +353,6 @@ class ScreenHost(Window, App[int]):
             self.workspace.beside = self.workspace.shown
         self.log_view.show(model := self.workspace.show(name))
         self.composer.begin(self.user_state.draft(name))
-        self.input_handler.reply_to = ""
         self.panes.hint("")
         self.draw_prompt()
         self.lens.switch(model.conversation.channel)
@@ -371,9 +370,9 @@ class ScreenHost(Window, App[int]):
         """Say in front of the input and in its frame where the text goes: here, to one alone, or as an answer."""
         entry = self.model.timeline.entries.get(self.input_handler.reply_to)
         sign = "@" if self.conversation.peer else ">"
-        if entry is not None:
-            sign = self.glyphs.reply
-        self.prompt.update(f"{sign} ")
+        if entry is None:
+            self.input_handler.reply_to = ""
+        self.prompt.update(f"{sign if entry is None else self.glyphs.reply} ")
         name = "" if entry is None else self.model.name_of(entry.sender_id, entry.nick)
         self.panes.frames.answer("" if entry is None else f"answer to {name}: {first_line(entry)}")
 

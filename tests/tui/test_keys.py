@@ -73,6 +73,24 @@ async def test_r_in_the_log_answers_and_escape_does_not(s: Stage) -> None:
     assert told.said.opened.reply_to == ""
 
 
+@staged("lobby", "dev", peers=("bob",))
+async def test_an_answer_stays_one_while_another_channel_is_shown(s: Stage) -> None:
+    """Its text was kept as a draft, and sent as an answer to nothing."""
+    message_id = s.say("question")
+    await s.until_text("question")
+    await s.press("f6", "up", "r")
+    await s.type("the answer")
+    await s.press("alt+2")
+    assert "message dev" in s.text()
+    await s.enter("to nobody")
+    assert [entry.quote for entry in s.app.model.timeline.messages()] == [None]
+    await s.press("alt+1")
+    assert "answer to bob: question" in s.text()
+    await s.press("enter")
+    told = await s.peers["bob"].until(MessageDelivered, lambda told: told.said.opened.text == "the answer")
+    assert told.said.opened.reply_to == message_id
+
+
 @staged()
 async def test_letters_in_the_log_are_commands(s: Stage) -> None:
     await s.enter("see https://a.example/x")
