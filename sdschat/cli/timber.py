@@ -114,10 +114,11 @@ def private_object(state: PrivateState, me: str) -> dict[str, Any]:
 def removal_words(state: PrivateState | None, me: str) -> str:
     """Say that we were removed from a private channel; empty if we were not, and for a channel of another kind."""
     removal = None if state is None else state.removal_epoch(me)
-    if removal is None:
+    if state is None or removal is None:
         return ""
     since = f"you were removed when key {removal} was made"
-    return f"{since}: nothing written since then is here. A new link lets you in again"
+    link = "new link of the creator" if state.is_banned(me) else "new link"
+    return f"{since}: nothing written since then is here. A {link} lets you in again"
 
 
 def as_object(name: str, found: ChannelStatus) -> dict[str, Any]:

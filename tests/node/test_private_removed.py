@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from sdschat.catchup.values import HIGHEST, LOWEST, Ask, Frame, Question, QuestionKind
+from sdschat.cli.timber import removal_words
 from sdschat.node.events import ConnectionChanged, EpochChanged, HandedOver, MessageDelivered, NotAMember
 from sdschat.node.private.operations import refusal_words
 from sdschat.node.private.people import one_called
+from sdschat.node.private.record import private_state
 from sdschat.node.sync import extension
 from sdschat.node.sync.extension import sync_extension
 from sdschat.node.tools.fault_injection import Injection
@@ -130,8 +132,10 @@ def test_whom_the_creator_banned_is_not_brought_back_by_another_member(tmp_path:
                 private(bob).remove(carol.node.sender_id, banned=True)
             private(ann).remove(carol.node.sender_id, banned=True)
             await bob.until(EpochChanged)
-            await carol.until(NotAMember)
+            assert "a new one of its creator does" in (await carol.until(NotAMember)).why
             assert "banned carol, and changed the key" in ann.texts()
+            left = private_state(carol.node.profile.store, next(iter(carol.node.sessions)))
+            assert removal_words(left, carol.node.sender_id).endswith("A new link of the creator lets you in again")
             await carol.node.close(0.1)
             again = here.start("carol", link_of(bob))
             for each in (ann, bob):

@@ -353,7 +353,8 @@ class PrivateChannel(PassiveExtension):
 
     def _tell_that_we_are_out(self) -> None:
         """Say why we are no member: removed, or others who joined by the same invite came late, and before us."""
-        self._events.append(NotAMember(self._refusal() or removal_words(self.record.name)))
+        banned = self.own_key in self.roster.banned
+        self._events.append(NotAMember(self._refusal() or removal_words(self.record.name, banned=banned)))
 
     def _tell_refusal(self) -> None:
         refused = "" if self.is_member else self._refusal()

@@ -176,10 +176,11 @@ def is_unanswered(roster: Roster, key: bytes, operation: Operation, why: str) ->
     return why == EPOCH_NOT_HERE or (why == UNKNOWN_INVITER and operation.invite.inviter_key not in roster.changes)
 
 
-def removal_words(channel: str) -> str:
+def removal_words(channel: str, *, banned: bool) -> str:
     """Say, for a person, that we were removed and what that means."""
+    new = "a new one of its creator" if banned else "a new one"
     kept = "you have what was written before the key was changed, and nothing of yours is sent"
-    return f"you were removed from {channel}: {kept}. An invite from before lets nobody in; a new one does"
+    return f"you were removed from {channel}: {kept}. An invite from before lets nobody in; {new} does"
 
 
 def not_answered(channel: str) -> str:

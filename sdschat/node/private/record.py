@@ -201,6 +201,10 @@ class PrivateState(NamedTuple):
                 )
         return None
 
+    def is_banned(self, sender_id: str) -> bool:
+        """True for somebody who comes back by an invite of the creator alone."""
+        return sender_id in map(sender_id_of, self.roster.banned)
+
     def standing(self, sender_id: str) -> str:
         """Return `member`, `removed`, or `outside` for somebody who never was a member."""
         if sender_id in self.members:

@@ -171,7 +171,8 @@ def _put_out(host: Host, command: str, argument: str) -> None:
     except ValueError as error:
         raise CommandError(str(error)) from error
     alone = " You are the only member now." if state is not None and state.members - member <= 1 else ""
-    again = "" if state is not None and state.since_join else ", unless invited again"
+    again = ", unless you invite them again" if banned else ", unless invited again"
+    again = "" if state is not None and state.since_join else again
     host.warn(f"{who} is {would}, and reads nothing that is written from now on{again}.{alone}")
 
 
