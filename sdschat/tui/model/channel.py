@@ -190,7 +190,7 @@ class ChannelModel:
                 self.history = body
                 self._gaps_stale = True
                 self.changes |= ModelChange.ROWS | ModelChange.BADGES
-            case events.OwnOverLimit() | events.OverLimit() | events.SaidTwoThings():
+            case events.OwnOverLimit() | events.OverLimit() | events.SaidTwoThings() | ev.ClockAhead():
                 self._lines.say_kept(kept_note(body, self.name_of), at)
                 self.changes |= ModelChange.ROWS
             case events.StrangersChanged(keys, messages, opened):

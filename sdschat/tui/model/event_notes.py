@@ -7,7 +7,7 @@ from typing import Final
 
 from sdschat.node import events
 from sdschat.node.event_words import claim_words, own_key_words, saving_failed_words
-from sdschat.node.events import BodiesFetched, NickChanged, NickClaimed
+from sdschat.node.events import BodiesFetched, NickChanged, NickClaimed, ev
 from sdschat.node.store_client.events import StoreLeft
 from sdschat.node.view.values import Conversation
 from sdschat.tui.model.items import KeptNote, Tone
@@ -32,7 +32,7 @@ _MOMENT: Final = 15_000
 # Names a participant, from the sender id and a proven nick.
 NameOf = Callable[[str, str], str]
 Line = tuple[str, Tone]
-KeptBody = events.OverLimit | events.OwnOverLimit | events.SaidTwoThings
+KeptBody = events.OverLimit | events.OwnOverLimit | events.SaidTwoThings | ev.ClockAhead
 
 
 def note_of(body: events.EventBody, name_of: NameOf) -> Line | None:
@@ -91,11 +91,21 @@ def clock_words(name: str, ahead: int) -> str:
     )
 
 
+def own_dates_words(ahead: int) -> str:
+    """Return the sentence for messages of ours that are dated ahead of our clock: others let them wait."""
+    return (
+        f"what you write is dated {duration(round(ahead, -4))} ahead of this machine's clock, which was ahead before "
+        "or is behind now: others see it when its date comes"
+    )
+
+
 def kept_note(body: KeptBody, name_of: NameOf) -> KeptNote:
     """Return the line for what happens again: it is kept, and its number changes."""
     match body:
         case events.OwnOverLimit(messages):
             return KeptNote("own", own_over_limit_words(messages))
+        case ev.ClockAhead(_, ahead):
+            return KeptNote("clock", own_dates_words(ahead), Tone.ALERT)
         case events.SaidTwoThings(sender_id, number, message_id):
             twice = f"the {ordinal(number)} message is there twice, and {short(message_id)} is the second one"
             text = f"{name_of(sender_id, '')} says two things: {twice}"

@@ -234,6 +234,21 @@ def test_what_cannot_be_done_is_said_and_what_was_typed_stays(tmp_path: Path) ->
     play(tmp_path, story)
 
 
+def test_who_writes_after_their_clock_was_ahead_reads_that_others_see_it_later(tmp_path: Path) -> None:
+    """Others let it wait, and the author read of no reason, for as long as the clock had been ahead."""
+
+    async def story(s: Stage) -> None:
+        await s.enter("/fault skew +20m")
+        await s.enter("of twenty minutes from now")
+        await s.enter("/fault off")
+        await s.enter("of now")
+        await s.enter("once more")
+        await s.until(lambda: "what you write is dated 20m ahead of this machine's clock" in s.text())
+        assert s.text().count("what you write is dated") == 1
+
+    play(tmp_path, story)
+
+
 def test_faults_are_injected_shown_in_a_banner_and_ended(tmp_path: Path) -> None:
     async def story(s: Stage) -> None:
         for line, banner in (
