@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from sdschat.timber.events import StateAdopted
 from sdschat.timber.limits import PAGE_BYTES
 from sdschat.timber.values import StatePage, StateWanted
 from tests.timber.group import Group, Node
@@ -42,6 +43,19 @@ def test_the_state_is_sent_once() -> None:
     assert max(given) > 0, f"more than a page of {PAGE_BYTES} bytes"
     assert set(given.values()) == {1}
     assert len(dora.texts()) == 1500
+
+
+def test_a_state_that_was_just_taken_over_outlives_a_restart() -> None:
+    group, dora = _let_in(30)
+    for _ in range(100):
+        if not dora.heard(StateAdopted):
+            group.settle(100)
+    (adopted,) = dora.heard(StateAdopted)
+    before = dora.engine.checkpoint, dora.texts(), [node.id for node in dora.engine.operations()]
+    dora.boot(group.now)
+    assert (dora.engine.checkpoint, dora.texts(), [node.id for node in dora.engine.operations()]) == before
+    assert adopted.mark.number <= dora.engine.checkpoint.number
+    assert len(dora.texts()) == 30
 
 
 def test_the_first_word_comes_at_once() -> None:
