@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.json_events import described, manner, state_name
-from sdschat.cli.output import moment, safe
+from sdschat.cli.output import moment, safe, speaker
 from sdschat.identity.content import ContentKind
 from sdschat.sds.values import AckState, Codec, Message
 from sdschat.store.display_rows import DisplayMessage
@@ -51,7 +51,7 @@ def as_text(message: DisplayMessage, name: str = "", answered: str = "") -> str:
     text = safe(message.text or "", lines=True).replace("\n", "\n    ")
     answers = f" (answers {answered})" if answered else ""
     colon = "" if is_action(message) else ":"
-    return f"{moment(message.lamport)} {name or who(message)}{answers}{colon} {text}{marks}"
+    return f"{moment(message.lamport)} {speaker(name or who(message))}{answers}{colon} {text}{marks}"
 
 
 def _fate(state: AckState, sends: int) -> str:

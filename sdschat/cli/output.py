@@ -12,12 +12,17 @@ from pathlib import Path
 from typing import Final, TextIO, TypeVar
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem, say
-from sdschat.identity.sanitize import harmless
+from sdschat.identity.sanitize import before_text, harmless
 
 
 def safe(text: str, *, lines: bool = False) -> str:
     """Return the text without anything that drives a terminal. With `lines`, line breaks stay."""
     return harmless(text, lines=lines)
+
+
+def speaker(name: str) -> str:
+    """Return a name to stand before a text, so that the text does not seem to begin within it."""
+    return before_text(name)
 
 
 def on_screen(text: str) -> str:

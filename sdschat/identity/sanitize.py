@@ -52,6 +52,12 @@ def harmless(text: str, *, limit: int | None = None, lines: bool = False) -> str
     return _shortened(cut, limit) if long and limit is not None else cut
 
 
+def before_text(name: str) -> str:
+    """Return a name to stand before a text: in quotation marks if the text could seem to begin within it, as in
+    `ann: hello bob`."""
+    return f'"{name}"' if ": " in name or name.endswith(":") else name
+
+
 def _kept(selectors: re.Match[str]) -> str:
     return selectors[1] or selectors[2] or ""
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sdschat.identity.sanitize import harmless
+from sdschat.identity.sanitize import before_text, harmless
 
 UNTOUCHED = {
     "ascii": "plain text, [bold]not markup[/bold] & <b>this</b> neither \\u{1b}",
@@ -115,3 +115,12 @@ def test_of_any_text_nothing_unsafe_is_left(text: str, lines: bool) -> None:
 def test_what_is_harmless_is_not_changed_again(text: str) -> None:
     once = harmless(text)
     assert harmless(once) == once
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("ann", "ann"), ("12:00:00 ann", "12:00:00 ann"), ("ann: hello bob", '"ann: hello bob"'), ("ann:", '"ann:"')],
+)
+def test_no_text_seems_to_begin_within_a_name(name: str, shown: str) -> None:
+    """`ann: hello bob` said something: it read as what ann said, in `log` and in the chat in lines."""
+    assert before_text(name) == shown

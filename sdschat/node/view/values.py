@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, Protocol
 
 from sdschat.identity.content import ContentKind, Verdict
 from sdschat.identity.handwritten import TomlError, did_you_mean, read_toml
-from sdschat.identity.sanitize import harmless
+from sdschat.identity.sanitize import before_text, harmless
 from sdschat.identity.signing import by_name
 from sdschat.node.channel.over_limit import Flood
 from sdschat.node.events import Said
@@ -29,6 +29,7 @@ __all__ = [
     "Refusal",
     "TomlError",
     "Verdict",
+    "before_text",
     "by_name",
     "did_you_mean",
     "harmless",

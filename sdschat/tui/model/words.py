@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from rich.cells import cell_len, split_graphemes
 
-from sdschat.node.view.values import harmless
+from sdschat.node.view.values import before_text, harmless
 
 TEXT_LIMIT: Final = 16_384  # characters of a message that are drawn; all of them are kept, searched and copied
 NAME_LIMIT: Final = 40
@@ -319,6 +319,11 @@ def goes_left(text: str) -> bool:
 def apart(text: str) -> str:
     """Return a text that leaves what stands beside it in place, whichever way it goes."""
     return f"{ISOLATE}{text}{END_OF_ISOLATE}" if goes_left(text) else text
+
+
+def speaker(name: str) -> str:
+    """Return a name to stand before a text, so that the text does not seem to begin within it."""
+    return before_text(apart(name))
 
 
 def closed(text: str) -> str:

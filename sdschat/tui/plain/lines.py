@@ -14,7 +14,7 @@ from sdschat.node.events import ConnectionChanged
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import Fate, MessageItem, Phase
 from sdschat.tui.model.status import ON_PURPOSE
-from sdschat.tui.model.words import ASCII, apart, clean, clock, duration, short, wrapped
+from sdschat.tui.model.words import ASCII, apart, clean, clock, duration, short, speaker, wrapped
 from sdschat.tui.row_lines import fate_words
 
 _DETAIL: Final = 300
@@ -26,7 +26,7 @@ _BEGINNING: Final = 40  # letters of a message that tell it from others
 def entry_line(entry: MessageItem, model: ChannelModel, label: str, *, with_id: bool) -> str:
     """Return a message as lines of text. `label`: its channel, if that must be named; else empty. `with_id`: so that
     commands can name it."""
-    who = apart(model.name_of(entry.sender_id, entry.nick))
+    who = speaker(model.name_of(entry.sender_id, entry.nick))
     name = short(entry.message_id) if with_id else ""
     to_user = "to you" if entry.mention and not entry.own else ""
     marks = [mark for mark in (name, to_user, entry.remark, "late" if entry.late else "") if mark]
