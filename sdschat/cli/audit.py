@@ -14,7 +14,7 @@ import click
 
 from sdschat.audit.verdict import DEFAULT, names_by
 from sdschat.cli import audit_report
-from sdschat.cli.errors import DONE, PROFILE, UNEXPECTED, WRONG_USE, say
+from sdschat.cli.errors import DONE, PROFILE, UNEXPECTED, WRONG_USE, FilePath, say
 from sdschat.cli.output import counted, safe, whole_file
 from sdschat.cli.report_file import report_file
 from sdschat.cli.spark.common import cache_folder, milliseconds, settle_option, tell_cut_logs
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @click.command("audit")
-@click.argument("sources", nargs=-1, required=True, metavar="DB…", type=click.Path(path_type=Path))
+@click.argument("sources", nargs=-1, required=True, metavar="DB…", type=FilePath())
 @click.option("--json", "as_json", is_flag=True, help="Everything, as one JSON object.")
 @audit_report.all_option
 @audit_report.channel_option
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     "--report",
     "page",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=FilePath(),
     callback=report_file,
     help="Write an HTML report too.",
 )

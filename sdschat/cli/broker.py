@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from sdschat.cli.errors import INTERRUPTED, TERMINATED, UNEXPECTED, WRONG_USE, CommandProblem, not_empty, say
+from sdschat.cli.errors import FILE, INTERRUPTED, TERMINATED, UNEXPECTED, WRONG_USE, CommandProblem, not_empty, say
 from sdschat.cli.listening import listening_place, reachable_hosts
 from sdschat.cli.signals import stopped_by
 from sdschat.transport.address import LOCAL, Address, Secret
@@ -25,9 +25,9 @@ from sdschat.transport.tasks import first
 @click.option("--listen", default=LOCAL.host, metavar="IP[:PORT]", help="Default: 127.0.0.1:1883.")
 @click.option("--websocket-port", type=click.IntRange(1, 65535), metavar="PORT", help="Speak websockets here.")
 @click.option("--user", metavar="NAME", callback=not_empty, help="Let in this user only.")
-@click.option("--password-file", metavar="FILE", help="Holds the user's password.")
-@click.option("--cert-file", metavar="FILE", help="Speak TLS with this certificate.")
-@click.option("--key-file", metavar="FILE", help="The certificate's key.")
+@click.option("--password-file", type=FILE, help="Holds the user's password.")
+@click.option("--cert-file", type=FILE, help="Speak TLS with this certificate.")
+@click.option("--key-file", type=FILE, help="The certificate's key.")
 def command(
     listen: str,
     websocket_port: int | None,

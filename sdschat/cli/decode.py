@@ -21,7 +21,7 @@ import click
 
 from sdschat.audit.sources.databases import MAGIC
 from sdschat.cli.by_sender import CHECKED, EXIT_CODES, Earlier, Lint
-from sdschat.cli.errors import WRONG_USE, CommandProblem, standard_input
+from sdschat.cli.errors import FILE, WRONG_USE, CommandProblem, standard_input
 from sdschat.identity.packets import MAGIC as SEALED
 from sdschat.identity.presence import PresenceKind, decode_presence
 from sdschat.identity.signing import sender_id_of
@@ -169,7 +169,7 @@ _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
 @click.command("decode")
-@click.argument("files", nargs=-1, metavar="[FILE]…")
+@click.argument("files", nargs=-1, metavar="[FILE]…", type=FILE)
 @click.option("--as", "form", type=click.Choice(["auto", "hex", "base64", "raw"]), default="auto", help="The encoding.")
 @click.option("--pretty", is_flag=True, help="Indented, for reading, and not a line each.")
 @click.option("--lint", "lints", is_flag=True, help="Count by sender; print what is new, and the rules that it breaks.")

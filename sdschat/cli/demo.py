@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sdschat.cli.errors import DONE, UNEXPECTED, UNREACHABLE, WRONG_USE, CommandProblem, say
+from sdschat.cli.errors import DONE, FILE, UNEXPECTED, UNREACHABLE, WRONG_USE, CommandProblem, say
 from sdschat.cli.signals import stopped_by
 from sdschat.cli.terminal import has_signs, require_screen
 from sdschat.transport.tasks import first
@@ -50,7 +50,7 @@ _TALKING: Final = 0.6  # share of the time without a screen; in the rest, missin
 @click.option("--headless", is_flag=True, help="Show nothing; print a summary as JSON at the end.")
 @click.option("--ascii", "ascii_only", is_flag=True, help="No sign beyond ASCII.")
 @click.option("--theme", type=click.Choice(["dark", "light", "contrast", "plain"]), help="Colours.")
-@click.option("--record", metavar="FILE", help="Keep what you see, for `sdschat replay`.")
+@click.option("--record", type=FILE, help="Keep what you see, for `sdschat replay`.")
 def command(
     peers: int,
     loss: str,

@@ -8,10 +8,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import Any, BinaryIO, Final
 
-if TYPE_CHECKING:
-    from click import Context, Parameter
+import click
 
 DONE: Final = 0
 UNEXPECTED: Final = 1
@@ -100,7 +99,7 @@ def channel_name(text: str) -> str:
         raise CommandProblem(str(error), WRONG_USE) from error
 
 
-def given_name(_context: Context, option: Parameter, text: str | None) -> str:
+def given_name(_context: click.Context, option: click.Parameter, text: str | None) -> str:
     """Return the name of a participant, empty if the option is not given. Raises CommandProblem for an empty one: a
     variable without a value would turn a direct message into one for everybody."""
     if text is not None and not text.strip(" @"):
@@ -108,12 +107,28 @@ def given_name(_context: Context, option: Parameter, text: str | None) -> str:
     return text or ""
 
 
-def not_empty(_context: Context, option: Parameter, text: str | None) -> str | None:
+def not_empty(_context: click.Context, option: click.Parameter, text: str | None) -> str | None:
     """Return the value of an option. Raises CommandProblem for an empty one, as of a variable without a value: an empty
     path would be the folder that one is in."""
     if text is not None and not text.strip():
         raise CommandProblem(f"{option.opts[0]} is empty. Give it a value, or leave it out.", WRONG_USE)
     return text
+
+
+class FilePath(click.Path):
+    """A path. An empty one, as of a variable without a value, is refused: it would be the folder that one is in."""
+
+    def __init__(self, made: type[Path | str] = Path) -> None:
+        super().__init__(path_type=made)
+        self.name = "file"  # in capitals it stands for the value in the help
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and not value.strip():
+            self.fail("it is empty. Give the path of a file or a folder.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FILE: Final = FilePath(str)
 
 
 def refuse_files(text: str) -> None:

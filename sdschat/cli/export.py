@@ -9,7 +9,7 @@ from typing import Final
 import click
 
 from sdschat.audit.sources.databases import is_database
-from sdschat.cli.errors import WRONG_USE, CommandProblem, say
+from sdschat.cli.errors import WRONG_USE, CommandProblem, FilePath, say
 from sdschat.cli.histories import WantedHistory, open_reader
 from sdschat.cli.history_lines import print_history
 from sdschat.cli.log import FORMATS, which_options
@@ -28,7 +28,7 @@ _SUFFIXES: Final = {
 
 @click.command("export")
 @click.argument("channel")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=FilePath())
 @click.option("--format", "form", type=click.Choice(FORMATS), help="Default: what the name of the file ends with.")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 @which_options

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem, say
+from sdschat.cli.errors import WRONG_USE, CommandProblem, FilePath, say
 from sdschat.cli.histories import open_reader
 from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.passphrase import find_passphrase
@@ -17,8 +17,8 @@ from sdschat.node.private.links import private_names
 
 
 @click.command("export-identity")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--passphrase-file", type=click.Path(path_type=Path), metavar="FILE", help="Holds the passphrase.")
+@click.argument("file", type=FilePath())
+@click.option("--passphrase-file", type=FilePath(), metavar="FILE", help="Holds the passphrase.")
 @local_options
 def command(chosen: Chosen, file: Path, passphrase_file: Path | None) -> None:
     """Write the key of a profile into a file that a passphrase opens.

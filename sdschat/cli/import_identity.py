@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem, read_small, say
+from sdschat.cli.errors import WRONG_USE, CommandProblem, FilePath, read_small, say
 from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import safe
 from sdschat.cli.passphrase import find_passphrase
@@ -17,8 +17,8 @@ from sdschat.node.tools.importing import begin_profile
 
 
 @click.command("import-identity")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--passphrase-file", type=click.Path(path_type=Path), metavar="FILE", help="Holds the passphrase.")
+@click.argument("file", type=FilePath())
+@click.option("--passphrase-file", type=FilePath(), metavar="FILE", help="Holds the passphrase.")
 @local_options
 def command(chosen: Chosen, file: Path, passphrase_file: Path | None) -> None:
     """Begin a profile with the key from an exported file.

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem, not_empty, say
+from sdschat.cli.errors import FILE, WRONG_USE, CommandProblem, say
 from sdschat.cli.passphrase import PASSPHRASE_VARIABLE
 from sdschat.identity.handwritten import TomlError, did_you_mean, read_toml
 from sdschat.node.profile import database_path, last_nick, profile_names
@@ -327,8 +327,8 @@ LOCAL: Final = (  # --name and --profile come first
     click.option(
         "--profile", metavar="NAME", help="The profile: messages and key. Default: the nick, or the only one."
     ),
-    click.option("--data-dir", metavar="DIR", callback=not_empty, help="The folder of all profiles."),
-    click.option("--config", metavar="FILE", help="Read this file instead of ./sdschat.toml and the user's."),
+    click.option("--data-dir", metavar="DIR", type=FILE, help="The folder of all profiles."),
+    click.option("--config", type=FILE, help="Read this file instead of ./sdschat.toml and the user's."),
     click.option("--set", "sets", metavar="KEY=VALUE", multiple=True, help="A setting; `sdschat config` lists them."),
     click.option("-v", "--verbose", count=True, help="Say more on standard error."),
 )
@@ -336,10 +336,10 @@ NETWORK: Final = (
     click.option("--broker", metavar="URL", help="mqtt://host:port, mqtts://, ws:// or wss://."),
     click.option("--wire", type=click.Choice(["spec", "nim"]), help="nim: the bytes of nim-sds; the setting sds.wire."),
     click.option("--timing", type=click.Choice(["spec", "demo"]), help="demo: repair within 2 to 10 s."),
-    click.option("--password-file", metavar="FILE", help="Holds the broker's password; -: the first line of stdin."),
-    click.option("--ca-file", metavar="FILE", help="Trust this authority for TLS, not the system's."),
-    click.option("--cert-file", metavar="FILE", help="Our own certificate for TLS."),
-    click.option("--key-file", metavar="FILE", help="The key of our certificate."),
+    click.option("--password-file", type=FILE, help="Holds the broker's password; -: the first line of stdin."),
+    click.option("--ca-file", type=FILE, help="Trust this authority for TLS, not the system's."),
+    click.option("--cert-file", type=FILE, help="Our own certificate for TLS."),
+    click.option("--key-file", type=FILE, help="The key of our certificate."),
     click.option("--allow-clear-password", is_flag=True, default=None, help="Send it even where others can read it."),
 )
 _SETTING_OF: Final = {"wire": "sds.wire", "max_size": "store.max_size"}  # options that set a setting

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem
+from sdschat.cli.errors import WRONG_USE, CommandProblem, FilePath
 from sdschat.cli.output import tell_left_out
 from sdschat.cli.terminal import has_signs, require_screen
 
 
 @click.command("replay")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=FilePath())
 @click.option("--speed", type=float, default=1.0, show_default=True, metavar="N", help="So many times as fast.")
 @click.option("--paused", is_flag=True, help="Begin at the beginning, and wait.")
 @click.option("--ascii", "ascii_only", is_flag=True, help="No sign beyond ASCII.")

@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem, channel_name, say
+from sdschat.cli.errors import WRONG_USE, CommandProblem, FilePath, channel_name, say
 from sdschat.cli.histories import open_reader, own_id, require_channel
 from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import tell_left_out, writable
@@ -25,15 +25,13 @@ _LONGEST: Final = 10_000_000  # minutes, which are nineteen years
 @click.command("share")
 @click.argument("channel")
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), default=5, show_default=True, help="The last ones.")
-@click.option(
-    "--from", "recording", type=click.Path(path_type=Path), metavar="FILE", help="All of a recording, or of a page."
-)
+@click.option("--from", "recording", type=FilePath(), metavar="FILE", help="All of a recording, or of a page.")
 @click.option("--no-texts", is_flag=True, help="Put the length of each text in its place.")
 @click.option("--yes", is_flag=True, help="Texts of a private channel may leave it.")
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=FilePath(),
     metavar="FILE",
     help="Default: share-CHANNEL.html here; with the time in its name where that is taken.",
 )

@@ -9,6 +9,8 @@ from typing import Final
 import click
 from click.core import ParameterSource
 
+from sdschat.cli.errors import FILE, FilePath
+
 EXAMPLES = """\b
 Examples:
   sdschat simulate --seeds 1000                 are all promises kept?
@@ -31,10 +33,6 @@ _OF: Final = {  # the options of each way to use this command
 }
 
 
-def _folder(name: str) -> Path | None:
-    return Path(name) if name else None
-
-
 _MOST: Final = 1_000_000_000  # seeds
 
 
@@ -45,13 +43,15 @@ _MOST: Final = 1_000_000_000  # seeds
 @click.option("--show", is_flag=True, help="Print the conversations of the seeds instead of running them.")
 @click.option("--reach", is_flag=True, help="Print how many seeds met each rare situation.")
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes. Default: one a core.")
-@click.option("--grid", metavar="FILE", help="A grid of settings: a TOML file, or ci, groups, loss or timers.")
-@click.option("--lake", metavar="DIR", type=_folder, help="Keep runs here. A second start does only the missing ones.")
+@click.option("--grid", type=FILE, help="A grid of settings: a TOML file, or ci, groups, loss or timers.")
+@click.option(
+    "--lake", metavar="DIR", type=FilePath(), help="Keep runs here. A second start does only the missing ones."
+)
 @click.option("--on-spark", is_flag=True, help="Spread the runs of a grid with Spark rather than processes.")
 @click.option("--master", metavar="URL", default="", help="With Spark: local[N], spark://, yarn or k8s://.")
 @click.option("--remote", metavar="URL", default="", help="With Spark: a Connect server, sc://host:port.")
 @click.option("--conf", "pairs", metavar="KEY=VALUE", multiple=True, help="A setting of Spark; repeatable.")
-@click.option("--pictures", metavar="DIR", type=_folder, help="Folder of page and plots. Default: beside the runs.")
+@click.option("--pictures", metavar="DIR", type=FilePath(), help="Folder of page and plots. Default: beside the runs.")
 @click.option(
     "--with",
     "changes",

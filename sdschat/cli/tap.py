@@ -25,6 +25,7 @@ from sdschat.cli.errors import (
     UNREACHABLE,
     WRONG_USE,
     CommandProblem,
+    FilePath,
     channel_name,
     say,
     time_option,
@@ -53,7 +54,7 @@ _NOTHING: Final = (
 
 @click.command("tap")
 @click.argument("channels", nargs=-1, required=True, metavar="CHANNEL…")
-@click.option("--to", "folder", metavar="DIR", type=click.Path(path_type=Path), help="For the segments.")
+@click.option("--to", "folder", metavar="DIR", type=FilePath(), help="For the segments.")
 @click.option("--lint", "lints", is_flag=True, help="Record nothing; print the rules that packets break, by sender.")
 @click.option("--for", "length", metavar="TIME", help="With --lint: so long, and not until it is interrupted.")
 @click.option("--every", default="5s", metavar="TIME", help="A segment after so long, or 4 MiB. Default: 5s.")

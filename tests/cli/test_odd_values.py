@@ -254,7 +254,7 @@ def test_a_value_beyond_all_sense_is_refused_in_one_line(
             ("broker", "--password-file", "nowhere"),
             "--password-file is for a user: with no --user anybody",
         ),
-        (("log", "lobby", "--data-dir", ""), "--data-dir is empty. Give it a value, or leave it out."),
+        (("log", "lobby", "--data-dir", ""), "it is empty. Give the path of a file or a folder."),
     ],
 )
 def test_an_empty_or_endless_value_of_a_command_is_refused(capfd: Said, arguments: tuple[str, ...], said: str) -> None:
@@ -262,3 +262,27 @@ def test_an_empty_or_endless_value_of_a_command_is_refused(capfd: Said, argument
     password was given let in everybody."""
     assert run(arguments) == 2
     assert said in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("audit", ""),
+        ("broker", "--cert-file", ""),
+        ("decode", ""),
+        ("demo", "--record", ""),
+        ("export", "lobby", ""),
+        ("import-identity", ""),
+        ("join", "lobby", "--record", ""),
+        ("log", "lobby", "--config", ""),
+        ("pipeline", "ingest", "", "--lake", "lake"),
+        ("replay", ""),
+        ("send", "lobby", "hello", "--password-file", ""),
+        ("share", "lobby", "--output", ""),
+        ("simulate", "--grid", "loss", "--lake", ""),
+        ("tap", "lobby", "--to", ""),
+    ],
+)
+def test_an_empty_path_is_not_the_folder_that_one_is_in(capfd: Said, arguments: tuple[str, ...]) -> None:
+    assert run(arguments) == 2
+    assert "it is empty. Give the path of a file or a folder" in capfd.readouterr().err

@@ -44,6 +44,7 @@ WRITERS: Final = {
 }
 READERS: Final = {
     "audit sources",
+    "decode files",
     "import-identity file",
     "pipeline ingest sources",
     "pipeline run sources",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from sdschat.audit.schemas import FIELD
-from sdschat.cli.errors import DONE, PROFILE, WRONG_USE, CommandProblem, say
+from sdschat.cli.errors import DONE, PROFILE, WRONG_USE, CommandProblem, FilePath, say
 from sdschat.cli.output import counted, listed, safe
 from sdschat.cli.spark.common import added_lines, lake_option, new_or_old_lake, step, tell_cut_logs, tell_refused
 
@@ -73,7 +73,7 @@ def take_in(paths: Sequence[Path], lake: str, run_id: str) -> tuple[list[Added],
 
 
 @click.command("ingest")
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE…", type=click.Path(path_type=Path))
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE…", type=FilePath())
 @lake_option
 @click.option("--run", "run_id", metavar="NAME", default=FIELD, help="Keeps campaigns apart. Default: field.")
 @click.option("--json", "as_json", is_flag=True, help="The counts as one JSON object.")

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem, say
+from sdschat.cli.errors import WRONG_USE, CommandProblem, FilePath, say
 from sdschat.cli.spark.common import lake_option
 
 
 @click.command("init-sdp")
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="DIR", type=FilePath())
 @lake_option
 def command(folder: Path, lake: str) -> None:
     """Write a project for Spark Declarative Pipelines over a lake.

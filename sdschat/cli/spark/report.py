@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem, say
+from sdschat.cli.errors import WRONG_USE, CommandProblem, FilePath, say
 from sdschat.cli.output import whole_file
 from sdschat.cli.report_file import report_file
 from sdschat.cli.spark import common
@@ -38,7 +38,7 @@ output_option: Final = click.option(
     "--output",
     metavar="FILE",
     default="report.html",
-    type=click.Path(path_type=Path),
+    type=FilePath(),
     callback=_writable,
     help="File of the report. Default: report.html.",
 )

@@ -9,7 +9,7 @@ import click
 from sdschat.audit.schemas import FIELD
 from sdschat.audit.verdict import DEFAULT
 from sdschat.cli.audit_report import SHOWN, all_option
-from sdschat.cli.errors import say
+from sdschat.cli.errors import FilePath, say
 from sdschat.cli.spark import common
 from sdschat.cli.spark.audit import judge, tell
 from sdschat.cli.spark.ingest import sources_in, take_in
@@ -18,7 +18,7 @@ from sdschat.pipeline.session import SparkTarget
 
 
 @click.command("run")
-@click.argument("sources", nargs=-1, metavar="[SOURCE…]", type=click.Path(path_type=Path))
+@click.argument("sources", nargs=-1, metavar="[SOURCE…]", type=FilePath())
 @common.lake_option
 @output_option
 @common.settle_option

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from sdschat.audit.schemas import FIELD
-from sdschat.cli.errors import WRONG_USE, CommandProblem, say
+from sdschat.cli.errors import WRONG_USE, CommandProblem, FilePath, say
 from sdschat.cli.output import counted, moment, safe
 from sdschat.cli.spark.common import lake_option, milliseconds, must_be_folder, new_or_old_lake, tell_refused
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @click.command("stream")
-@click.argument("segments", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("segments", metavar="DIR", type=FilePath())
 @lake_option
 @click.option("--tap", "channels", metavar="CHANNEL", multiple=True, help="Record this channel meanwhile; repeatable.")
 @click.option("--broker", metavar="URL", help="mqtt://host:port, mqtts://, ws:// or wss://.")
