@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from sdschat.audit.verdict import names_by
 from sdschat.identity.signing import verify
 from sdschat.store.errors import StoreError
 from sdschat.store.journal import BALLOT, DELETED, SETTLED, JournalRow, hash_text
@@ -136,7 +137,8 @@ def _verdict(
     channel: str, data_set: bytes, replicas: list[_Replica], nicks: Mapping[str, str], findings: list[MembersFinding]
 ) -> MembersAudit:
     names = {one.node: nicks.get(one.node, "") for one in replicas}
-    called = {node: nick or f"<{node[:8]}>" for node, nick in names.items()}
+    name = names_by(names)
+    called = {node: name(node) for node in names}
     deleted = _deleted(replicas)
     findings = [
         *findings,

@@ -115,6 +115,20 @@ def test_a_checkpoint_that_is_no_prefix_of_the_others_is_found_with_its_operatio
     assert "the nodes do not agree: 1 fault was found" in said
 
 
+def test_a_nick_that_looks_like_the_id_of_another_has_its_own_id_behind_it(field: Path) -> None:
+    for at in ("ann", "bob"):
+        with closing(sqlite3.connect(database(field, at))) as connection, connection:
+            for key, nick, since in connection.execute("SELECT public_key, nick, first_seen FROM key_met").fetchall():
+                row = (f"{nick} <01234567>", row_sum((key, f"{nick} <01234567>", since)), key)
+                connection.execute("UPDATE key_met SET nick = ?, sum = ? WHERE public_key = ?", row)
+    forge(field, "bob", "journal", _first_settled(field, "bob"), fingerprint="ab" * 16)
+    _, found, said = _audit(field, "ann", "bob")
+    nodes = found["members"][0]["nodes"].items()
+    ann, bob = (next(node for node, nick in nodes if nick[:3] == at) for at in ("ann", "bob"))
+    assert f"  bob <01234567> <{bob[:8]}>: its checkpoint" in said
+    assert f"than that of ann <01234567> <{ann[:8]}>" in said
+
+
 @pytest.mark.parametrize(("agreed", "kinds"), [(1, ["ballot"]), (2, [])])
 def test_a_removal_that_fewer_agreed_to_than_were_needed_is_found(field: Path, agreed: int, kinds: list[str]) -> None:
     voters = json.dumps([f"{at:032x}" for at in range(agreed)])
