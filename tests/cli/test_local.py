@@ -354,6 +354,7 @@ def test_one_of_a_thing_is_not_several() -> None:
 
 def test_moments() -> None:
     now = 1_760_000_000_000
+    assert parse_moment("now", now) == now
     assert parse_moment("30m", now) == now - 1_800_000
     assert parse_moment("2d", now) == now - 172_800_000
     assert parse_moment("1759999999999", now) == 1_759_999_999_999

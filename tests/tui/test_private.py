@@ -382,7 +382,7 @@ async def test_who_joins_after_a_removal_while_nobody_is_there_waits_and_is_no_o
     await bob.part(name)
     await carol.part(name)
     await stage.enter("/join " + link)
-    await stage.until_text("joined; waits until a member is here")
+    await stage.until_text("joined; waits until a member confirms it")
     assert "not confirmed by a member yet" in stage.lines()[0]
     await stage.enter("anybody?")
     bob.join(name)

@@ -95,7 +95,7 @@ def operation_words(
     its author, if that has the key in use by a link alone; `unanswered`: it may count once a member has answered."""
     match operation:
         case Join() if unanswered:
-            return "joined; waits until a member is here"
+            return "joined; waits until a member confirms it"
         case Join(silent=silent):
             done = "keeps an archive of the channel from now on" if silent else "joined the channel"
             reads = (

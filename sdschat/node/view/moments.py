@@ -32,6 +32,8 @@ def parse_moment(text: str, now: int) -> int:
 def _parsed(text: str, now: int) -> int:
     today = datetime.fromtimestamp(now / 1000)
     midnight = today.replace(hour=0, minute=0, second=0, microsecond=0)
+    if text == "now":
+        return now
     if text in ("today", "yesterday"):
         return _milliseconds(midnight - timedelta(days=text == "yesterday"))
     if _EPOCH.fullmatch(text):
