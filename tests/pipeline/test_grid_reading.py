@@ -119,7 +119,8 @@ def test_whatever_varies_beside_the_axis_tells_the_lines_of_a_plot_apart(tmp_pat
     ("arguments", "says"),
     [
         (["--grid", "ci"], "--grid needs --lake"),
-        (["--grid", "", "--lake", "x"], "no grid file"),
+        (["--grid", "", "--lake", "x"], "it is empty"),
+        (["--grid", "nothing", "--lake", "x"], "no grid file"),
         (["--grid", "ci", "--lake", "x", "--compare"], "--compare is for --compare, and does nothing with --grid"),
         (["--grid", "ci", "--lake", "x", "--show"], "--show is for checking promises"),
         (["--seed", "3"], "--seed is for --with"),

@@ -17,9 +17,8 @@ def who_joined_later_is_never_answered() -> Iterator[None]:
     """A range that begins below our join horizon is ignored, and nobody asks."""
     old = range_review._review_print
 
-    def review_print(s: ChannelState, peer: Peer, packet_id: str, theirs: Any) -> None:
-        if s.horizon <= theirs.low:
-            old(s, peer, packet_id, theirs)
+    def review_print(s: ChannelState, peer: Peer, packet_id: str, theirs: Any) -> int:
+        return old(s, peer, packet_id, theirs) if s.horizon <= theirs.low else 0
 
     with instead(old, review_print), instead(ranges.question, lambda s, top: None):
         yield

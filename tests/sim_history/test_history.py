@@ -122,7 +122,7 @@ def _always(ask: Callable[[StoreClient, Now], None]) -> Callable[[StoreClient, N
 
 def test_who_goes_on_waiting_does_not_show_what_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Channel, "end_history", lambda *_: None)
-    assert _play(108).rule == "H5"
+    assert _play(466).rule == "H5"
 
 
 def test_direct_messages_that_are_not_heard_are_missed(monkeypatch: pytest.MonkeyPatch) -> None:

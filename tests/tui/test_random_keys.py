@@ -46,7 +46,7 @@ def test_the_palette_takes_enter_once_however_often_it_is_pressed(tmp_path: Path
         terminal.until_text("F1 help")
         terminal.press(CTRL_P)
         terminal.until_text(ASKS, "channel dev")
-        terminal.press("\x1b[B\r\r\r")
+        terminal.press("\r\r\r")
         terminal.until(lambda: terminal.text().startswith(" dev ") and ASKS not in terminal.text(), "dev is not shown")
         terminal.press("goes on\r")
         terminal.until_text("goes on")
