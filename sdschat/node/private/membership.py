@@ -344,7 +344,7 @@ class PrivateChannel(PassiveExtension):
             self._session.members_changed()
             if self.own_key in before.members and not self.is_member:
                 self._tell_that_we_are_out()
-        if self.is_member and self.record.link:
+        if self.is_member and self.record.link and not is_of_later_key(self.record.link, self.roster):
             self._change(replace(self.record, link=""))
             self._doubt_at = None
         elif self.record.link and self._doubt_at is None:
