@@ -31,6 +31,8 @@ from tests.node.privately import (
 from tests.node.worlds import Member, World, world
 from tests.transport.worlds import run
 
+UNANSWERED = "joined; waits until a member confirms it"
+
 
 def test_who_comes_by_an_invite_from_before_a_removal_is_told_so_by_members(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -82,11 +84,11 @@ def test_who_joins_after_a_removal_while_nobody_is_there_reads_that_they_wait_an
             dora, erik = here.start("dora", link), here.start("erik", by_bob)
             for one in (dora, erik):
                 await until([one], lambda each: len(log(each)) >= 2)
-                assert set(operation_lines(one)) == {"joined; waits until a member confirms it"}
+                assert set(operation_lines(one)) == {UNANSWERED}
                 say(one, "anybody here?")
             here.start("ann", "garden")
             await until([dora, erik], lambda each: operation_lines(each).count("joined the channel") >= 2)
-            await until([dora, erik], lambda each: "joined; waits until a member confirms it" not in operation_lines(each))
+            await until([dora, erik], lambda each: UNANSWERED not in operation_lines(each))
             await until([dora, erik], lambda each: private(each).is_member)
 
     run(scenario)
@@ -103,7 +105,7 @@ def test_who_joins_by_a_members_invite_while_nobody_is_there_reads_that_they_wai
                 await each.node.close(0.1)
             dora = here.start("dora", link)
             await until([dora], lambda each: log(each) != [])
-            assert operation_lines(dora) == ["joined; waits until a member confirms it"]
+            assert operation_lines(dora) == [UNANSWERED]
             here.start("ann", "garden")
             await until([dora], lambda each: operation_lines(each).count("joined the channel") == 3)
 
@@ -122,7 +124,7 @@ def test_nor_is_that_told_where_another_newcomer_is_here_who_knows_no_better(tmp
             dora, erik = here.start("dora", by_bob), here.start("erik", by_ann)
             await until([dora], lambda each: len(private(each).roster.members) == 2)
             assert private(dora).is_unanswered
-            lines = {"joined; waits until a member confirms it", "joined the channel"}  # a turn after they count
+            lines = {UNANSWERED, "joined the channel"}  # a turn after they count
             await until([dora], lambda each: set(operation_lines(each)) == lines)
             say(dora, "anybody here?")
             here.start("ann", "garden")
