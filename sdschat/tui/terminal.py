@@ -25,6 +25,7 @@ from textual.drivers import linux_driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
+from sdschat.tui.model.line_input import NOT_TYPED
 from sdschat.tui.model.words import ISOLATES, in_their_cells
 from sdschat.tui.themes import Colour
 
@@ -55,12 +56,10 @@ _MUTE: Final = ("linux", "dumb")  # terminals that do not know the question, and
 _WEB_DRIVER: Final = "textual.drivers.web_driver:WebDriver"
 
 # What is pasted stands between two marks. Control characters in it are dropped: Textual takes what follows an escape
-# there for keys, so that a line break in it would send, and others would reach the terminal when they are drawn. So
-# are those that turn the direction of what follows: the input would show another order than it sends.
+# there for keys, so that a line break in it would send, and others would reach the terminal when they are drawn.
 _PASTE_BEGINS: Final = "\x1b[200~"
 _PASTE_ENDS: Final = "\x1b[201~"
 _PASTE_RESTS: Final = 5.0  # seconds: what a paste would send by itself is worse than a key that waits
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 class PasteCleaner:
@@ -95,11 +94,11 @@ class PasteCleaner:
         text, mark, rest = data.partition(_PASTE_ENDS)
         if mark:
             self.inside = False
-            return _CONTROL.sub("", text) + mark, rest
+            return NOT_TYPED.sub("", text) + mark, rest
         ends = (size for size in range(len(_PASTE_ENDS) - 1, 0, -1) if data.endswith(_PASTE_ENDS[:size]))
         kept = len(data) - next(ends, 0)
         self._held = data[kept:]
-        return _CONTROL.sub("", data[:kept]), ""
+        return NOT_TYPED.sub("", data[:kept]), ""
 
 
 class BackgroundNamed(events.Event):

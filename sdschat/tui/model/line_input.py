@@ -15,6 +15,11 @@ _AND_MORE: Final = len("and 1000 more")
 _EMOJI_NAME: Final = re.compile(r"(?<!\S):([a-z0-9][a-z0-9_-]+|[+-]1?):?$", re.IGNORECASE)
 
 
+# Dropped from what is typed and pasted: control characters but tab and line ends, and marks that turn the direction of
+# what follows, so that the input would show another order than it sends.
+NOT_TYPED: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
 class InputHistory:
     """Texts that were sent, newest last. Going back and forth keeps the unsent text, and what was changed in others."""
 

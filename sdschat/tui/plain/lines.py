@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
 from collections.abc import Iterator
 from typing import Final, NamedTuple, TextIO
 
@@ -13,6 +12,7 @@ from rich.cells import cell_len
 from sdschat.node.events import ConnectionChanged
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.items import Fate, MessageItem, Phase
+from sdschat.tui.model.line_input import NOT_TYPED
 from sdschat.tui.model.status import ON_PURPOSE
 from sdschat.tui.model.words import ASCII, apart, clean, clock, duration, short, speaker, wrapped
 from sdschat.tui.row_lines import fate_words
@@ -164,7 +164,6 @@ ESCAPE: Final = "\x1b"
 PASTE, PASTE_END = "\x1b[200~", "\x1b[201~"  # what a terminal sends before and after a text that is pasted
 # Of a key with a name: ESC [ parameters letter, or ESC O letter; a second escape before it is Alt.
 KEY: Final = re.compile(r"\x1b*(?:\x1b\[|\x9b)(?:\[[A-E]|[0-?]*[ -/]*[@-~])|\x1b*\x1bO[ -~]")
-_DIRECTIONS: Final = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _ALT_ALONE: Final = re.compile(r"\s*(?:\x1b+[^\x1b\s]?\s*)+")  # a line of nothing but Esc, or Alt and a letter
 
 
@@ -198,4 +197,4 @@ def pasted_text(text: str) -> str:
 
 def is_text(letter: str) -> bool:
     """True for a letter of a text; false for a control character, also one that turns the direction of writing."""
-    return letter == "\t" or not (unicodedata.category(letter) == "Cc" or letter in _DIRECTIONS)
+    return letter not in "\r\n" and NOT_TYPED.match(letter) is None
