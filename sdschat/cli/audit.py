@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 @click.option(
     "--report",
     "page",
-    metavar="FILE",
     type=FilePath(),
     callback=report_file,
     help="Write an HTML report too.",

@@ -75,11 +75,14 @@ def standard_input() -> BinaryIO:
     return sys.stdin.buffer
 
 
-def read_small(path: Path) -> str:
+def read_small(path: Path, unread: str) -> str:
     """Return the text of a file that a person wrote or a command exported. Raises CommandProblem for one that is too
-    large for that, such as a device, and what `open` raises."""
-    with open(path, encoding="utf-8") as file:
-        text = file.read(_SMALL + 1)
+    large for that, such as a device, and for one that cannot be read: `unread` says that, and the reason follows."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read(_SMALL + 1)
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandProblem(f"{unread}: {getattr(error, 'strerror', '') or error}.", WRONG_USE) from error
     if len(text) > _SMALL:
         raise CommandProblem(f"{path} is too large to be what this reads. Check its name.", WRONG_USE)
     return text

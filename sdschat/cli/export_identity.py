@@ -18,7 +18,7 @@ from sdschat.node.private.links import private_names
 
 @click.command("export-identity")
 @click.argument("file", type=FilePath())
-@click.option("--passphrase-file", type=FilePath(), metavar="FILE", help="Holds the passphrase.")
+@click.option("--passphrase-file", type=FilePath(), help="Holds the passphrase.")
 @local_options
 def command(chosen: Chosen, file: Path, passphrase_file: Path | None) -> None:
     """Write the key of a profile into a file that a passphrase opens.

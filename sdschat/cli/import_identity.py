@@ -18,7 +18,7 @@ from sdschat.node.tools.importing import begin_profile
 
 @click.command("import-identity")
 @click.argument("file", type=FilePath())
-@click.option("--passphrase-file", type=FilePath(), metavar="FILE", help="Holds the passphrase.")
+@click.option("--passphrase-file", type=FilePath(), help="Holds the passphrase.")
 @local_options
 def command(chosen: Chosen, file: Path, passphrase_file: Path | None) -> None:
     """Begin a profile with the key from an exported file.
@@ -32,7 +32,7 @@ def command(chosen: Chosen, file: Path, passphrase_file: Path | None) -> None:
     even if the old machine goes on as well. In members' channels one program alone may write with a key: end the old
     one there.
     """
-    text = str(file) if is_link(str(file)) else _text_of(file)
+    text = str(file) if is_link(str(file)) else read_small(file, f"{safe(str(file))} cannot be read")
     if is_link(text):
         raise CommandProblem(
             "This is an invite to a private channel, and no exported identity: `sdschat join INVITE` takes it.",
@@ -45,12 +45,3 @@ def command(chosen: Chosen, file: Path, passphrase_file: Path | None) -> None:
     private = ", ".join(map(safe, exported.private_channels))
     listed = f" It was in {private}." if private else ""
     say(f"Keys of private channels are not in such a file.{listed} Ask a member for an invite to each of them.")
-
-
-def _text_of(file: Path) -> str:
-    try:
-        return read_small(file)
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandProblem(
-            f"{safe(str(file))} cannot be read: {getattr(error, 'strerror', '') or error}.", WRONG_USE
-        ) from error

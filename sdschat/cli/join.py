@@ -29,7 +29,7 @@ _THEMES: Final = ("dark", "light", "contrast", "plain")
 @click.option("--plain", is_flag=True, help="Line after line, for screen readers and simple terminals.")
 @click.option("--ascii", "ascii_only", is_flag=True, help="Use ASCII signs only.")
 @click.option("--theme", type=click.Choice(_THEMES), help="Colours, for this time.")
-@click.option("--record", type=FilePath(), metavar="FILE", help="Keep all of it for `sdschat replay`.")
+@click.option("--record", type=FilePath(), help="Keep all of it for `sdschat replay`.")
 @click.option("--guest", is_flag=True, help="No command reaches files or programs of this machine.")
 @data_set_option
 @channel_options

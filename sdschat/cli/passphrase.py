@@ -15,11 +15,7 @@ PASSPHRASE_VARIABLE: Final = "SDSCHAT_PASSPHRASE"
 def find_passphrase(file: Path | None, *, twice: bool) -> str:
     """Return the passphrase; `twice` asks again, to notice a mistyped one. Raises CommandProblem if there is none."""
     if file is not None:
-        try:
-            return read_small(file).rstrip("\r\n")
-        except (OSError, UnicodeDecodeError) as error:
-            why = getattr(error, "strerror", "") or error
-            raise CommandProblem(f"The passphrase cannot be read from {file}: {why}.", WRONG_USE) from error
+        return read_small(file, f"The passphrase cannot be read from {file}").rstrip("\r\n")
     if PASSPHRASE_VARIABLE in os.environ:
         return os.environ[PASSPHRASE_VARIABLE]
     if sys.stdin is None or not sys.stdin.isatty():

@@ -25,14 +25,13 @@ _LONGEST: Final = 10_000_000  # minutes, which are nineteen years
 @click.command("share")
 @click.argument("channel")
 @click.option("--minutes", type=click.FloatRange(0, min_open=True), default=5, show_default=True, help="The last ones.")
-@click.option("--from", "recording", type=FilePath(), metavar="FILE", help="All of a recording, or of a page.")
+@click.option("--from", "recording", type=FilePath(), help="All of a recording, or of a page.")
 @click.option("--no-texts", is_flag=True, help="Put the length of each text in its place.")
 @click.option("--yes", is_flag=True, help="Texts of a private channel may leave it.")
 @click.option(
     "-o",
     "--output",
     type=FilePath(),
-    metavar="FILE",
     help="Default: share-CHANNEL.html here; with the time in its name where that is taken.",
 )
 @local_options

@@ -36,7 +36,6 @@ def _writable(context: click.Context, parameter: click.Parameter, value: Path) -
 output_option: Final = click.option(
     "-o",
     "--output",
-    metavar="FILE",
     default="report.html",
     type=FilePath(),
     callback=_writable,

@@ -23,7 +23,7 @@ def parse_moment(text: str, now: int) -> int:
     try:
         found = _parsed(text.strip().lower(), now)
         if abs(found) > _FARTHEST:
-            raise ValueError("no year has so many digits")
+            raise OverflowError
         return found
     except (ValueError, OverflowError, OSError):
         raise ValueError(f"{text.strip()!r} is no moment. Write {_EXAMPLES}.") from None
