@@ -30,6 +30,21 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "sdschat", *arguments]
 
 
+def run_with_full_disk(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the program to its end, with its output on a disk without room."""
+    with open("/dev/full", "wb") as full:
+        return subprocess.run(
+            command(*arguments),
+            cwd=home,
+            env=environment(home),
+            stdin=subprocess.DEVNULL,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+
 def run(
     home: Path, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:

@@ -20,7 +20,7 @@ from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import make_settings
 from sdschat.transport.memory import MemoryNetwork
-from tests.cli.processes import command, environment
+from tests.cli.processes import command, environment, run_with_full_disk
 from tests.node.worlds import InMemory
 from tests.transport.worlds import free_port
 
@@ -188,16 +188,9 @@ def test_a_message_to_an_empty_name_is_not_one_to_everybody(
 
 
 def test_send_says_that_its_id_cannot_be_written(tmp_path: Path) -> None:
-    with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            command("send", "lobby", "hello", "--name", "ann", "--set", f"embedded.port={free_port()}"),
-            cwd=tmp_path,
-            env=environment(tmp_path),
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+    done = run_with_full_disk(
+        tmp_path, "send", "lobby", "hello", "--name", "ann", "--set", f"embedded.port={free_port()}"
+    )
     assert done.returncode == 1
     assert done.stderr.endswith("sdschat: the output cannot be written: No space left on device.\n")
 

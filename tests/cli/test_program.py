@@ -13,7 +13,7 @@ from click import UsageError
 from sdschat import __version__
 from sdschat.cli import program
 from sdschat.cli.program import COMMANDS
-from tests.cli.processes import environment, run
+from tests.cli.processes import environment, run, run_with_full_disk
 
 
 def test_no_arguments_and_help_say_the_same(tmp_path: Path) -> None:
@@ -209,15 +209,6 @@ def test_a_closed_standard_output_is_no_failure(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("arguments", [("--help",), ("config",)])
 def test_output_for_which_there_is_no_room_is_said_in_a_line(tmp_path: Path, arguments: tuple[str, ...]) -> None:
-    with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "sdschat", *arguments],
-            cwd=tmp_path,
-            env=environment(tmp_path),
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+    done = run_with_full_disk(tmp_path, *arguments)
     assert done.returncode == 1
     assert done.stderr == "sdschat: the output cannot be written: No space left on device.\n"

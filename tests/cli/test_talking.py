@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.transport.address import own_addresses
-from tests.cli.processes import PATIENCE, Line, Pipe, command, environment, run
+from tests.cli.processes import PATIENCE, Line, Pipe, command, environment, run, run_with_full_disk
 from tests.needs import needs_module, needs_program
 from tests.transport.worlds import beside_mosquitto, free_port
 
@@ -254,17 +254,7 @@ def _ann(port: int) -> tuple[str, ...]:
 
 
 def test_pipe_says_that_there_is_no_room_for_its_output(tmp_path: Path, port: int) -> None:
-    with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            command("pipe", "lobby", "--linger", "forever", *_ann(port)),
-            cwd=tmp_path,
-            env=environment(tmp_path),
-            stdin=subprocess.DEVNULL,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+    done = run_with_full_disk(tmp_path, "pipe", "lobby", "--linger", "forever", *_ann(port))
     assert done.returncode == 1
     assert done.stderr.endswith("sdschat: the output cannot be written: No space left on device.\n")
 
