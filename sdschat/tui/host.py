@@ -268,12 +268,12 @@ class Host:
         return self.workspace.order
 
     @property
-    def channel(self) -> str:
-        """Return the channel or conversation that is shown now."""
+    def shown(self) -> str:
+        """Return the name of the channel or conversation that is shown now."""
         return self.workspace.shown
 
     @property
-    def room(self) -> str:
+    def channel(self) -> str:
         """Return the channel that is shown, or the channel of the conversation that is shown."""
         model = self.workspace.models.get(self.workspace.shown)
         return "" if model is None else model.conversation.channel
@@ -375,8 +375,8 @@ class Host:
             self.conversation.say(text, kind, reply_to)
         except ValueError as error:
             raise CommandError(f"Not sent: {reason_text(error)}") from error
-        if not self.view.recorded and not self.view.connected(self.room):
-            self.view.retry_now(self.room)  # whoever writes wants it to go out, and the next attempt may be far off
+        if not self.view.recorded and not self.view.connected(self.channel):
+            self.view.retry_now(self.channel)  # whoever writes wants it to go out, and the next attempt may be far off
 
     @property
     def on_light(self) -> bool:

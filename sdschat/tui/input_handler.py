@@ -29,11 +29,11 @@ class InputHandler:
     @property
     def reply_to(self) -> str:
         """Return the id of the message that the next one in this channel answers; empty: none."""
-        return self._answered.get(self._host.channel, "")
+        return self._answered.get(self._host.shown, "")
 
     @reply_to.setter
     def reply_to(self, message_id: str) -> None:
-        self._answered[self._host.channel] = message_id
+        self._answered[self._host.shown] = message_id
 
     async def submit(self, text: str) -> bool:
         """Send or run the text. Return False, with the reason shown, if it must stay in the input."""

@@ -308,7 +308,7 @@ def _channels_page(host: ScreenHost) -> Page:
         news = news_words(unread, mentions)
         shown = fitted(label, width, host.glyphs.cut)
         line, state = f"{shown}  {host.badge(name)}", host.workspace.health(name)
-        marks.append([(0, len(shown), "heading" if name == host.channel else "key")])
+        marks.append([(0, len(shown), "heading" if name == host.shown else "key")])
         if state is not Health.GOOD:
             marks[-1].append((len(shown) + 2, len(line), STYLES_OF_HEALTH[state]))
         line += ", " if news else ""
@@ -323,8 +323,8 @@ def _channels_page(host: ScreenHost) -> Page:
 def _people_page(host: ScreenHost, chosen_id: str = "") -> Page:
     """Return the participants, for a terminal too narrow to list them, or behind a click. Enter writes to one alone."""
     now, glyphs = host.view.now().wall, host.glyphs
-    connected = host.view.connected(host.room)
-    people = host.view.channel(host.room).people()
+    connected = host.view.connected(host.channel)
+    people = host.view.channel(host.channel).people()
     nicks = [f"{person_name(person)}{f' {glyphs.verified}' if person.verified else ''}" for person in people]
     width = min(_MOST, max(map(cell_len, nicks), default=0))
     lines, marks, runs = [], list[list[Mark]](), []

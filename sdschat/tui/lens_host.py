@@ -44,7 +44,7 @@ class LensHost:
         from sdschat.tui.lens.panel import LensPanel
 
         screen = self._screen
-        return LensPanel(screen.view, lambda: screen.line_style, screen.room, screen.selection, id="lens")
+        return LensPanel(screen.view, lambda: screen.line_style, screen.channel, screen.selection, id="lens")
 
     def forget_named(self) -> None:
         """Show again what is selected in the log, in the place of a message that a command named."""

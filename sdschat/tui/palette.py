@@ -62,7 +62,7 @@ class ChatCommands(Provider):
             news = news_words(*host.workspace.counted(name))
             said = "Shown now" if name == host.workspace.shown else news or "Show this channel"
             found.append((f"channel {host.label(name)}", said, partial(host.show_channel, name)))
-        for person in host.view.channel(host.room).people():
+        for person in host.view.channel(host.channel).people():
             if not person.own:
                 title = f"person {name_of(person)}"
                 found.append((title, "Write to them alone", partial(host.action_command, f"msg {person.sender_id}")))

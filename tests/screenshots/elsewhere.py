@@ -80,7 +80,7 @@ async def _removal(folder: Path, look: Look, shoot: Shoot) -> None:
         await s.press("escape")
         bob = s.world.start("bob", link, before=extension.install)
         await s.until_text("2 here")
-        bob.node.send(s.app.channel, "thank you for the invitation")
+        bob.node.send(s.app.shown, "thank you for the invitation")
         await s.until_text("thank you")
         await s.enter("/remove bob")
         await s.until_text("would be removed")

@@ -39,7 +39,7 @@ async def test_channels_that_have_no_room_for_two_lines_have_one(s: Stage) -> No
     assert listed(s)[:14] == [f"{number} {name}" for number, name in enumerate(MANY[:14], 1)]
     await s.pilot.click("#channels", offset=(4, 13))
     await s.settle()
-    assert s.app.channel == MANY[12]
+    assert s.app.shown == MANY[12]
 
 
 @staged(*MANY, peers=("bob",), size=(120, 24))
@@ -56,7 +56,7 @@ async def test_channels_without_room_are_counted_with_what_is_new_and_the_shown_
     seen = next(at for at, line in enumerate(listed(s)) if line == f"20 {MANY[19]}")
     await s.pilot.click("#channels", offset=(4, seen + 1))
     await s.settle()
-    assert s.app.channel == MANY[19]
+    assert s.app.shown == MANY[19]
 
 
 @staged(*MANY[:14], size=(120, 26))

@@ -12,7 +12,7 @@ from tests.tui.stage import Stage, staged
 @staged(peers=("bob",))
 async def test_join_opens_another_channel_and_shows_it(s: Stage) -> None:
     await s.enter("/join dev")
-    assert s.app.channel == "dev"
+    assert s.app.shown == "dev"
     assert list(s.app.order) == ["lobby", "dev"]
     await s.enter("/join")
     assert "/join needs a channel" in s.hint()
@@ -21,7 +21,7 @@ async def test_join_opens_another_channel_and_shows_it(s: Stage) -> None:
 @staged()
 async def test_join_refuses_what_is_no_name(s: Stage) -> None:
     await s.enter("/join " + "x" * 200)
-    assert s.app.channel == "lobby"
+    assert s.app.shown == "lobby"
     assert "100" in s.hint()
 
 
@@ -30,7 +30,7 @@ async def test_join_takes_several_channels_with_quotes_as_in_a_shell(s: Stage) -
     """All of it was the name of one channel."""
     await s.enter('/join dev ops "my room"')
     assert list(s.app.order) == ["lobby", "dev", "ops", "my room"]
-    assert s.app.channel == "dev"
+    assert s.app.shown == "dev"
     await s.enter('/join attic "my')
     assert s.hint().startswith("A quote is not closed.")
     await s.enter_instead("/join attic " + "x" * 200)
@@ -61,13 +61,13 @@ async def test_part_leaves_a_channel_and_keeps_its_history(s: Stage) -> None:
 @staged("lobby", "dev", "attic")
 async def test_go_by_number_and_by_the_beginning_of_a_name(s: Stage) -> None:
     await s.enter("/go 2")
-    assert s.app.channel == "dev"
+    assert s.app.shown == "dev"
     await s.enter("/go at")
-    assert s.app.channel == "attic"
+    assert s.app.shown == "attic"
     await s.press("alt+1")
-    assert s.app.channel == "lobby"
+    assert s.app.shown == "lobby"
     await s.press("alt+9")
-    assert s.app.channel == "lobby"
+    assert s.app.shown == "lobby"
     await s.enter("/go nowhere")
     assert "No open channel is called nowhere" in s.hint()
 
@@ -78,9 +78,9 @@ async def test_next_goes_to_who_spoke_to_us_first_and_then_to_what_is_unread(s: 
     s.say("hello ann", channel="attic")
     await s.until(lambda: s.app.models["dev"].unread == 1 and s.app.models["attic"].mentions == 1)
     await s.press("alt+a")
-    assert s.app.channel == "attic"
+    assert s.app.shown == "attic"
     await s.enter("/next")
-    assert s.app.channel == "dev"
+    assert s.app.shown == "dev"
     await s.enter("/next")
     assert "nothing is unread" in s.hint()
 
@@ -134,7 +134,7 @@ async def test_split_shows_two_channels_and_keeps_both_up_to_date(s: Stage) -> N
     await s.until_text("on the right")
     assert s.app.models["dev"].unread == 0
     await s.press("f7")
-    assert s.app.channel == "dev"
+    assert s.app.shown == "dev"
     await s.enter("/split")
     assert "on the left" not in s.text()
 
@@ -168,9 +168,9 @@ async def test_words_of_other_programs_for_channels_and_searches_are_understood(
     s.say("the needle")
     await s.until_text("the needle")
     await s.enter("/win 2")
-    assert s.app.channel == "dev"
+    assert s.app.shown == "dev"
     await s.enter("/msg bob: hello")
-    assert s.app.label(s.app.channel) == "@bob"
+    assert s.app.label(s.app.shown) == "@bob"
     assert any("hello" in line for line in s.log())
     await s.enter("/close")
     assert list(s.app.order) == ["lobby", "dev"]
@@ -187,5 +187,5 @@ async def test_a_channel_that_was_closed_opens_again_with_an_empty_input(s: Stag
     await s.press("enter")
     assert list(s.app.order) == ["dev"]
     await s.enter("/join lobby")
-    assert s.app.channel == "lobby"
+    assert s.app.shown == "lobby"
     assert s.app.composer.text == ""

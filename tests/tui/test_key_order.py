@@ -25,7 +25,7 @@ async def test_a_line_behind_which_another_channel_is_chosen_at_once_goes_where_
     await s.type("for dev")
     await _at_once(s, "enter", "alt+1")
     await s.until(lambda: _said(s, "dev") == ["for dev"])
-    assert s.app.channel == "lobby"
+    assert s.app.shown == "lobby"
     assert s.app.composer.text == "half of it"
     assert _said(s, "lobby") == []
 
@@ -44,7 +44,7 @@ async def test_a_line_to_one_alone_is_not_written_to_all_where_esc_comes_at_once
     await s.enter("/msg bob")
     await s.type("for you alone")
     await _at_once(s, "enter", "escape")
-    assert s.app.channel == "lobby"
+    assert s.app.shown == "lobby"
     assert _said(s, "lobby") == []
     await s.press("alt+2")
     assert any("for you alone" in line for line in s.log())
@@ -54,7 +54,7 @@ async def test_a_line_to_one_alone_is_not_written_to_all_where_esc_comes_at_once
 async def test_what_is_typed_at_once_behind_a_command_that_changes_the_channel_is_for_that_one(s: Stage) -> None:
     """It was put away as a draft of the channel before."""
     await s.type_at_once("/go dev\rhel")
-    assert s.app.channel == "dev"
+    assert s.app.shown == "dev"
     assert s.app.composer.text == "hel"
     await s.press("alt+1")
     assert s.app.composer.text == ""
@@ -75,7 +75,7 @@ async def test_a_line_behind_which_another_channel_is_clicked_at_once_goes_where
     s.app.post_message(events.Key("enter", "\r"))
     for kind in (events.MouseDown, events.MouseUp):
         s.app.post_message(kind(None, at, 0, 0, 0, 1, False, False, False, at, 0))
-    await s.until(lambda: s.app.channel == "dev")
+    await s.until(lambda: s.app.shown == "dev")
     await s.settle()
     assert (_said(s, "lobby"), _said(s, "dev")) == (["for the lobby"], [])
     assert s.app.composer.text == ""

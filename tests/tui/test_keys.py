@@ -31,7 +31,7 @@ def test_every_key_is_pressed_by_some_test() -> None:
 async def test_alt_and_a_digit_shows_that_channel(s: Stage) -> None:
     for key in ("alt+2", "alt+3", "alt+4", "alt+5", "alt+6", "alt+7", "alt+8", "alt+9", "alt+1"):
         await s.press(key)
-        assert s.app.channel == f"c{key[-1]}"
+        assert s.app.shown == f"c{key[-1]}"
 
 
 @staged()
@@ -285,7 +285,7 @@ async def test_two_clicks_on_a_message_do_not_mark_the_log(s: Stage) -> None:
 async def test_the_mouse_picks_a_channel(s: Stage) -> None:
     await s.pilot.click("#channels", offset=(3, 3))
     await s.settle()
-    assert s.app.channel == "dev"
+    assert s.app.shown == "dev"
 
 
 @staged(size=(110, 30))

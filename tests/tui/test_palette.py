@@ -34,7 +34,7 @@ async def test_it_leads_to_channels_people_and_messages(s: Stage) -> None:
     await s.until(lambda: s.app.conversation.peer != "", "the conversation of two")
     await _ask(s, "dev", "channel dev")
     await s.press("enter")
-    await s.until(lambda: s.app.channel == "dev", "the channel")
+    await s.until(lambda: s.app.shown == "dev", "the channel")
 
 
 @staged(size=(60, 15))

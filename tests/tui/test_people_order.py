@@ -60,9 +60,9 @@ async def test_a_click_on_a_member_shows_the_members_with_that_one_chosen(s: Sta
     at = next(at for at, line in enumerate(s.lines()) if "▪ carol " in line)
     await s.pilot.click(offset=(s.lines()[at].index("▪ carol ") + 3, at))
     await s.until_text("Enter writes to them alone")
-    assert s.app.channel == "lobby", "a click alone goes nowhere"
+    assert s.app.shown == "lobby", "a click alone goes nowhere"
     await s.press("enter")
-    await s.until(lambda: s.app.label(s.app.channel) == "@carol")
+    await s.until(lambda: s.app.label(s.app.shown) == "@carol")
 
 
 @staged(peers=("bob", "carol"), syncs=True, size=(80, 24))
@@ -77,7 +77,7 @@ async def test_an_open_list_of_members_follows_who_goes_and_keeps_the_chosen_one
     await s.until_text(f"▫ {other}")
     await s.until_text("─ 2 here ─")
     await s.press("enter")
-    await s.until(lambda: s.app.label(s.app.channel) == f"@{name}")
+    await s.until(lambda: s.app.label(s.app.shown) == f"@{name}")
 
 
 @staged("lobby", "dev", peers=("bob",), size=(60, 20))

@@ -56,10 +56,10 @@ async def test_the_kind_of_a_channel_may_stand_as_the_option_of_the_program(stag
     """`/create garden --members` made a private channel called `garden --members`."""
     await stage.enter("/create garden --members")
     await stage.until_text("garden is a members' channel")
-    assert stage.app.channel == "garden"
+    assert stage.app.shown == "garden"
     await stage.enter("/create shed private")
     await stage.until_text("private, key 1")
-    assert stage.app.channel.startswith("shed~")
+    assert stage.app.shown.startswith("shed~")
 
 
 @staged("lobby", size=(100, 60))
@@ -149,7 +149,7 @@ async def test_an_invite_goes_away_with_esc_and_is_kept_in_no_log_and_no_file(st
     shown = stage.text()
     assert link[:40] not in shown
     assert picture[8] not in shown
-    page = page_of(stage.app.node, stage.app.channel, 0, has_texts=True)
+    page = page_of(stage.app.node, stage.app.shown, 0, has_texts=True)
     assert "the first post" in page
     files = {path: path.read_bytes() for path in stage.world.folder.rglob("*") if path.is_file()}
     assert any(b"the first post" in raw for raw in files.values()), "the search finds what is kept"
@@ -167,7 +167,7 @@ async def test_a_removed_member_who_stays_connected_is_counted_nowhere(stage: St
     bob, cleo = (stage.world.start(name, link, before=extension.install) for name in ("bob", "cleo"))
     await stage.until(lambda: len(stage.app.model.present) == 2, "both are here")
     await stage.until_text("3 here")
-    garden = stage.app.channel
+    garden = stage.app.shown
     cleo.node.send(garden, "so that there is a nick")
     await stage.until_text("so that there is a nick")
     await stage.enter("/admin bob")
@@ -206,7 +206,7 @@ async def test_who_removes_the_last_other_member_is_told_what_that_means(stage: 
     await stage.press("escape")
     bob = stage.world.start("bob", link)
     await stage.until_text("2 here")
-    bob.node.send(stage.app.channel, "hello from bob")
+    bob.node.send(stage.app.shown, "hello from bob")
     await stage.until_text("hello from bob")
     await stage.enter("/ban bob")
     assert "bob would be banned" in stage.hint()

@@ -27,12 +27,12 @@ async def test_two_conversations_with_one_nick_do_not_look_the_same(s: Stage) ->
         await s.enter(f"/msg {bob.node.sender_id[:8]} hi")
         await s.until(lambda bob=bob: [said.opened.text for said in bob.of(DirectSaid)] == ["hi"])  # type: ignore[misc]
         name = tagged(bob)
-        assert s.app.label(s.app.channel) == f"@{name}"
+        assert s.app.label(s.app.shown) == f"@{name}"
         head = s.lines()[0]
         assert f"@{name}" in head
         assert f"only {name} and you read this" in head
         assert f"to @{name} alone" in s.text()
-        listed = next(line for line in s.lines() if f"{s.app.order.index(s.app.channel) + 1} @" in line[:24])
+        listed = next(line for line in s.lines() if f"{s.app.order.index(s.app.shown) + 1} @" in line[:24])
         assert name in listed[:24]
 
 
@@ -42,7 +42,7 @@ async def test_the_id_stays_beside_the_nick_when_the_other_one_is_gone(s: Stage)
     await s.enter(f"/msg {bob.node.sender_id[:8]} hi")
     await stop(s.world, other)
     await s.until(lambda: other.node.sender_id not in s.app.node.sessions["lobby"].presence.keys)
-    assert s.app.label(s.app.channel) == f"@{tagged(bob)}"
+    assert s.app.label(s.app.shown) == f"@{tagged(bob)}"
     await stop(s.world, bob)
     await s.until(lambda: bob.node.sender_id not in s.app.node.sessions["lobby"].presence.keys)
     await s.enter("are you there?")

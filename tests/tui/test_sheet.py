@@ -104,11 +104,11 @@ async def test_f3_lists_the_channels_where_no_list_has_room_and_enter_shows_one(
     await s.press("f3")
     assert "1 lobby  alone" in s.text()
     await s.press("down", "enter")
-    assert s.app.channel == "dev"
+    assert s.app.shown == "dev"
     assert s.app.sheet.page is None
     assert s.app.composer.has_focus
     await s.press("f3", *"att", "enter")
-    assert s.app.channel == "attic"
+    assert s.app.shown == "attic"
 
 
 @staged(size=(80, 24), peers=("bob",))
@@ -295,9 +295,9 @@ async def test_pages_and_ends_are_reached_at_once(s: Stage) -> None:
 @staged(*(f"channel-{number}" for number in range(30)), size=(60, 15))
 async def test_pages_and_ends_choose_in_a_list(s: Stage) -> None:
     await s.press("f3", "end", "pageup", "pagedown", "up", "enter")
-    await s.until(lambda: s.app.channel == "channel-29", "the last channel")
+    await s.until(lambda: s.app.shown == "channel-29", "the last channel")
     await s.press("f3", "end", "home", "enter")
-    await s.until(lambda: s.app.channel == "channel-0", "the first channel")
+    await s.until(lambda: s.app.shown == "channel-0", "the first channel")
 
 
 @staged(size=(60, 15))

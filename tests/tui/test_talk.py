@@ -34,7 +34,7 @@ def heard(s: Stage, who: str) -> list[str]:
 async def test_msg_goes_to_one_alone_and_shows_when_they_have_it(s: Stage) -> None:
     await all_here(s)
     await s.enter("/msg bob only for you")
-    assert s.app.label(s.app.channel) == "@bob"
+    assert s.app.label(s.app.shown) == "@bob"
     assert any("only for you" in line for line in s.log())
     await s.until(lambda: heard(s, "bob") == ["only for you"])
     await s.until(lambda: any("only for you" in line and "✓" in line for line in s.log()), "acked")
@@ -56,7 +56,7 @@ async def test_what_is_written_in_a_conversation_goes_to_that_one(s: Stage) -> N
     await s.until(lambda: heard(s, "bob") == ["first", "waves"])
     assert any("* ann" in line and "waves" in line for line in s.log())
     await s.press("alt+1")
-    assert s.app.channel == "lobby"
+    assert s.app.shown == "lobby"
     await s.enter("for everybody")
     assert heard(s, "bob") == ["first", "waves"]
 
@@ -68,13 +68,13 @@ async def test_a_message_to_us_alone_opens_its_conversation_in_the_list_with_a_b
     s.app.bell = lambda: rung.append(True)  # type: ignore[method-assign]
     whisper(s, "psst")
     await s.until_text("2 @bob")
-    assert s.app.channel == "lobby"
+    assert s.app.shown == "lobby"
     assert "psst" not in s.text()
     assert "1!" in s.text()
     assert "bob wrote to you alone: Alt+2" in s.text(), "the badge at the edge is easy to miss"
     assert rung
     await s.press("alt+a")
-    assert s.app.label(s.app.channel) == "@bob"
+    assert s.app.label(s.app.shown) == "@bob"
     assert any("psst" in line for line in s.log())
     assert "1!" not in s.text()
     assert " new " in "".join(s.log())
@@ -86,9 +86,9 @@ async def test_who_begins_a_conversation_changes_no_number_of_another_channel(s:
     whisper(s, "psst")
     await s.until_text("3 @bob")
     await s.press("alt+2")
-    assert s.app.channel == "dev"
+    assert s.app.shown == "dev"
     await s.press("alt+3")
-    assert s.app.label(s.app.channel) == "@bob"
+    assert s.app.label(s.app.shown) == "@bob"
     assert "here in lobby ⋅ only bob and you read this" in s.text()
 
 
@@ -222,15 +222,15 @@ async def test_esc_goes_back_to_the_channel_before_and_keeps_what_one_writes(s: 
     await all_here(s)
     await s.enter("/msg bob")
     await s.press("alt+2", "alt+3")
-    assert s.app.label(s.app.channel) == "@bob"
+    assert s.app.label(s.app.shown) == "@bob"
     await s.press("h", "i", "escape")
-    assert s.app.label(s.app.channel) == "@bob", "what is meant for one alone is not written to all"
+    assert s.app.label(s.app.shown) == "@bob", "what is meant for one alone is not written to all"
     assert s.app.composer.text == "hi"
     assert "Alt+2 goes back to dev" in s.text()
     await s.press("backspace", "backspace", "escape")
-    assert s.app.channel == "dev"
+    assert s.app.shown == "dev"
     await s.press("escape")
-    assert s.app.channel == "dev"
+    assert s.app.shown == "dev"
 
 
 @staged("lobby", "dev", peers=("bob",), syncs=True, size=(120, 30))
@@ -239,7 +239,7 @@ async def test_somebody_who_is_in_another_open_channel_is_found_and_reached(s: S
     cid = s.world.start("cid", "dev", before=install)
     s.peers = {**s.peers, "cid": cid}
     await s.until(lambda: cid.node.sender_id in s.app.node.sessions["dev"].presence.keys)
-    assert s.app.channel == "lobby"
+    assert s.app.shown == "lobby"
     await s.type("/msg ci")
     await s.press("tab")
     assert s.app.composer.text == "/msg cid "
@@ -318,10 +318,10 @@ async def test_a_conversation_that_is_begun_without_a_connection_is_offline_too(
     Injection(s.app.node, "lobby").offline(True)
     await s.until_text("OFFLINE")
     await s.enter("/msg bob are you there?")
-    assert s.app.badge(s.app.channel) == "offline"
+    assert s.app.badge(s.app.shown) == "offline"
     Injection(s.app.node, "lobby").offline(False)
     await s.until(lambda: heard(s, "bob") == ["are you there?"])
-    await s.until(lambda: s.app.badge(s.app.channel).startswith("here"))
+    await s.until(lambda: s.app.badge(s.app.shown).startswith("here"))
 
 
 @staged(peers=("bob", "@x"), syncs=True)
@@ -329,9 +329,9 @@ async def test_a_nick_that_begins_with_an_at_sign_is_found(s: Stage) -> None:
     """It was looked for without the sign, also where Tab had put it there."""
     await all_here(s)
     await s.enter("/msg @x hello")
-    assert s.app.label(s.app.channel) == "@@x"
+    assert s.app.label(s.app.shown) == "@@x"
     await s.enter("/msg @bob: hello")
-    assert s.app.label(s.app.channel) == "@bob"
+    assert s.app.label(s.app.shown) == "@bob"
 
 
 @staged(peers=("bob",), syncs=True)

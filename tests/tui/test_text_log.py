@@ -62,7 +62,7 @@ async def test_a_large_file_is_put_aside_once(s: Stage) -> None:
 @staged(extends=install)
 async def test_a_members_channel_has_no_text_log(s: Stage) -> None:
     await s.enter("/create board members")
-    await s.until(lambda: s.app.channel.startswith("board"))
+    await s.until(lambda: s.app.shown.startswith("board"))
     await s.enter("/log on")
     assert "deleted" in s.hint()
     assert not s.app.preferences.log

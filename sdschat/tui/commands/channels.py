@@ -40,7 +40,7 @@ async def _join(host: Host, argument: str) -> None:
 
 
 async def _part(host: Host, argument: str) -> None:
-    name = _named(host, argument) if argument else host.channel
+    name = _named(host, argument) if argument else host.shown
     if host.workspace.channels() == [name]:
         raise CommandError("This is the only channel that is open. /quit leaves the program.")
     label = host.label(name)
@@ -94,10 +94,10 @@ def _channels(host: Host, argument: str) -> None:
 def _who(host: Host, argument: str) -> None:
     now = host.view.now().wall
     people = host.conversation.people()
-    connected = host.view.connected(host.room)
+    connected = host.view.connected(host.channel)
     people = [person._replace(online=person.online and connected) for person in people]
     here = f"{sum(person.online for person in people)} here" if connected else "not connected"
-    roles = roles_of(host.node, host.room)
+    roles = roles_of(host.node, host.channel)
     lines = [f"{here}, {len(people)} known:"]
     width = min(_MOST, max((cell_len(person_name(person)) for person in people), default=0))
     for person in people:
@@ -134,11 +134,11 @@ def _split(host: Host, argument: str) -> None:
 def _notify(host: Host, argument: str) -> None:
     level = argument.lower()
     if not level:
-        host.answer(f"news of this channel: {host.preferences.level(host.channel)}", "notify")
+        host.answer(f"news of this channel: {host.preferences.level(host.shown)}", "notify")
         return
     if level not in LEVELS:
         raise CommandError(f"/notify takes one of {', '.join(LEVELS)}.")
-    host.preferences.notify[host.channel] = level
+    host.preferences.notify[host.shown] = level
     host.save_preferences()
     host.warn(f"from now on, {level} of what is said here counts as news" if level == "all" else f"notify: {level}")
 

@@ -96,11 +96,11 @@ def _resend(host: Host, argument: str) -> None:
     _need_network(host)
     if host.conversation.peer:
         raise CommandError("What is said to one alone is sent again by itself as soon as they are here.")
-    if not host.view.connected(host.room):
+    if not host.view.connected(host.channel):
         host.warn("there is no connection: it goes out by itself once there is one; /reconnect tries now")
         return
     ids = [host.find_message(argument)] if argument else host.conversation.open_messages()
-    found = host.view.resend(host.room, ids)
+    found = host.view.resend(host.channel, ids)
     if not found and argument:
         raise CommandError("That message does not wait: it is acknowledged, or not yours.")
     host.warn(f"{count(found, 'message')} sent again" if found else _NOTHING)
@@ -108,10 +108,10 @@ def _resend(host: Host, argument: str) -> None:
 
 def _reconnect(host: Host, argument: str) -> None:
     _need_network(host)
-    if host.view.connected(host.room):
+    if host.view.connected(host.channel):
         host.warn("This channel is connected.")
         return
-    host.view.retry_now(host.room)
+    host.view.retry_now(host.channel)
     host.warn("trying to connect now")
 
 

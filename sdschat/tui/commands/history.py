@@ -16,7 +16,7 @@ _WORDS: Final = ("all", "pause", "resume")
 def _load(host: Host, argument: str) -> None:
     if host.conversation.peer:
         raise CommandError("A conversation of two is all here. /load is for channels.")
-    catchup, history = host.view.catchup(host.room), host.model.history
+    catchup, history = host.view.catchup(host.channel), host.model.history
     if catchup is None:
         raise CommandError("Nothing can be fetched here.")
     word = argument.lower()

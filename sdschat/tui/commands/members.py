@@ -15,7 +15,7 @@ _QUOTED = 40
 
 def _edit(host: Host, argument: str) -> None:
     try:
-        members = members_of(host.view.node, host.room)
+        members = members_of(host.view.node, host.channel)
         word, _, rest = argument.partition(" ")
         named = _named(host, word) if _is_like_an_id(word) else None
         if named is None and _is_like_an_id(word):
@@ -34,7 +34,7 @@ def _edit(host: Host, argument: str) -> None:
 
 def _delete(host: Host, argument: str) -> None:
     try:
-        members = members_of(host.view.node, host.room)
+        members = members_of(host.view.node, host.channel)
         members.require_voice()
         *words, last = argument.split() or [""]
         word = " ".join(words if last == "yes" else [*words, last])
@@ -83,21 +83,22 @@ def _no_post(word: str) -> str:
 
 async def _leave(host: Host, argument: str) -> None:
     """Give up writing in a members' channel; in a channel of another kind, do what /part does."""
-    if not has_members(host.view.node, host.room):
+    if not has_members(host.view.node, host.channel):
         await host.registry.find("part").run(host, argument)  # type: ignore[misc]
         return
     if argument != "yes":
         host.warn(
-            f"You would write nothing more in {clean_name(host.room)}, and still read it. /leave yes does it; /part "
+            f"You would write nothing more in {clean_name(host.channel)}, and still read it. /leave yes does it; /part "
             "closes the channel here."
         )
         return
     try:
-        members_of(host.view.node, host.room).leave()
+        members_of(host.view.node, host.channel).leave()
     except ValueError as error:
         raise CommandError(str(error)) from error
     host.answer(
-        f"You have left {clean_name(host.room)}: you write nothing more there, and still read it until /part.", "leave"
+        f"You have left {clean_name(host.channel)}: you write nothing more there, and still read it until /part.",
+        "leave",
     )
 
 

@@ -46,7 +46,7 @@ def _unignore(host: Host, argument: str) -> None:
 
 
 def _show(host: Host, argument: str) -> None:
-    catchup = None if host.conversation.peer else host.view.catchup(host.room)
+    catchup = None if host.conversation.peer else host.view.catchup(host.channel)
     if catchup is None:
         raise CommandError("/show is for channels: of what somebody said over the limit it fetches the texts.")
     found = 0
@@ -77,7 +77,7 @@ def _set(host: Host, command: str, argument: str, change: Callable[[str], None])
     host.workspace.reload()
     host.log_view.refresh_rows()
     proven = (host.view.channel(each).presence_nick(sender_id) for each in host.node.sessions)
-    nick = host.view.channel(host.room).nick_of(sender_id) or next(filter(None, proven), "")
+    nick = host.view.channel(host.channel).nick_of(sender_id) or next(filter(None, proven), "")
     return host.model.name_of(sender_id, nick_text(nick)), sender_id
 
 

@@ -70,8 +70,8 @@ def _create_members(host: Host, wanted: str, *, secret: bool) -> None:
 
 
 def _invite(host: Host, argument: str) -> None:
-    state = private.privacy(host.view.node, host.room)
-    if has_members(host.view.node, host.room) and not (state is not None and all(map(_limits, argument.split()))):
+    state = private.privacy(host.view.node, host.channel)
+    if has_members(host.view.node, host.channel) and not (state is not None and all(map(_limits, argument.split()))):
         _let_in(host, argument)
         return
     uses, lasts = 0, 0
@@ -81,7 +81,7 @@ def _invite(host: Host, argument: str) -> None:
         else:
             lasts = _time(word)
     try:
-        link = private.invite(host.view.node, host.room, uses, lasts)
+        link = private.invite(host.view.node, host.channel, uses, lasts)
     except ValueError as error:
         raise CommandError(str(error)) from error
     how_many = f"{uses} may" if uses else "whoever has it may"
@@ -96,7 +96,7 @@ def _invite(host: Host, argument: str) -> None:
     else:
         words += (
             ", also once it is used up, until /remove makes a new key. Where it is hard to copy from here, sdschat "
-            f"invite {host.room} prints one."
+            f"invite {host.channel} prints one."
         )
     picture = qr_lines(link, dark_ink=host.on_light, ascii_only=host.glyphs is ASCII)
     host.show_secret(link, _INVITE, words, picture)
@@ -106,7 +106,7 @@ def _let_in(host: Host, argument: str) -> None:
     """Let somebody, or several, into a members' channel. A nick may have a blank in it: the whole comes first."""
     if not argument:
         raise CommandError("/invite needs a nick in a members' channel: /invite bob.")
-    members, several = members_of(host.view.node, host.room), argument.replace(",", " ").split()
+    members, several = members_of(host.view.node, host.channel), argument.replace(",", " ").split()
 
     def let_in(nick: str) -> None:
         members.invite(nick)
@@ -155,19 +155,19 @@ def _put_out(host: Host, command: str, argument: str) -> None:
         raise CommandError(f"/{command} needs a member: /{command} carol.")
     banned = command == "ban"
     try:
-        sender_id = private.removable(host.view.node, host.room, name, banned=banned)
-        member = bool(private.members_of_these(host.view.node, host.room, frozenset({sender_id})))
+        sender_id = private.removable(host.view.node, host.channel, name, banned=banned)
+        member = bool(private.members_of_these(host.view.node, host.channel, frozenset({sender_id})))
         who = host.model.name_of(sender_id) if member else clean_name(name)  # no nick is kept of others
         would = "banned" if banned else "removed"
-        halts = private.halt_words(host.view.node, host.room, sender_id)
+        halts = private.halt_words(host.view.node, host.channel, sender_id)
         if not sure:
             host.warn(
                 f"{who} would be {would}: the key is changed, {who} does not get it, and no link that was given "
                 f"away is of use any more. {f'{halts} ' if halts else ''}/{command} {clean_name(name)} yes does it."
             )
             return
-        state = private.privacy(host.view.node, host.room)
-        private.remove(host.view.node, host.room, sender_id, banned=banned)
+        state = private.privacy(host.view.node, host.channel)
+        private.remove(host.view.node, host.channel, sender_id, banned=banned)
     except ValueError as error:
         raise CommandError(str(error)) from error
     alone = " You are the only member now." if state is not None and state.members - member <= 1 else ""
@@ -181,7 +181,7 @@ def _admin(host: Host, argument: str) -> None:
     if not name:
         raise CommandError("/admin needs a member: /admin carol, or /admin carol off.")
     try:
-        private.appoint(host.view.node, host.room, name, granted)
+        private.appoint(host.view.node, host.channel, name, granted)
     except ValueError as error:
         raise CommandError(str(error)) from error
 

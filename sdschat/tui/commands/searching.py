@@ -30,7 +30,7 @@ def wanted_by(host: Host, text: str) -> SearchQuery:
         raise CommandError(clean(str(error))) from error
     senders = set[str]()
     for name in asked.names:
-        found = senders_called(host.view, host.room, name)
+        found = senders_called(host.view, host.channel, name)
         if not found:
             raise CommandError(f"Nobody known here goes by {clean(name, limit=40)}.")
         senders.update(found)

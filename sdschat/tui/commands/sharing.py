@@ -44,7 +44,7 @@ async def _share(host: Host, argument: str) -> None:
     wanted = _wanted(argument)
     if host.conversation.partner() is not None:
         raise CommandError("What two say to each other alone is not shared. Go to a channel first.")
-    if privacy(host.view.node, host.channel) is not None and wanted.has_texts and not wanted.is_sure:
+    if privacy(host.view.node, host.shown) is not None and wanted.has_texts and not wanted.is_sure:
         raise CommandError(
             f"This channel is private, and the file would hold its texts in clear. /share {_NO_TEXTS} leaves them out; "
             f"/share {f'{argument} {_YES}'.strip()} keeps them."
@@ -52,7 +52,7 @@ async def _share(host: Host, argument: str) -> None:
     path = _path(host, wanted.file)
     since = host.view.now().wall - wanted.minutes * 60_000
     try:
-        made = await asyncio.to_thread(page_of, host.view.node, host.channel, since, has_texts=wanted.has_texts)
+        made = await asyncio.to_thread(page_of, host.view.node, host.shown, since, has_texts=wanted.has_texts)
         with open_private(path, "x") as file:
             file.write(made)
     except ValueError as error:
@@ -72,7 +72,7 @@ def _path(host: Host, given: str) -> Path:
     name = given
     if not given:
         at = datetime.fromtimestamp(host.view.now().wall / 1000)
-        name = str(folder_for_pages() / page_name(host.label(host.channel), at))
+        name = str(folder_for_pages() / page_name(host.label(host.shown), at))
     path = Path(name).expanduser().absolute()
     if path.exists():
         raise CommandError(f"{path} is there already. Choose another name.")

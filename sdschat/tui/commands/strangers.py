@@ -23,7 +23,7 @@ def _strangers(host: Host, argument: str) -> None:
 
 
 def _list(host: Host) -> None:
-    found, now = host.view.strangers(host.room), host.view.now().wall
+    found, now = host.view.strangers(host.channel), host.view.now().wall
     if not found:
         host.warn("nobody waits here: everybody who speaks is shown")
         return
@@ -38,7 +38,7 @@ def _list(host: Host) -> None:
 
 def _open(host: Host, name: str) -> None:
     try:
-        opened = host.view.open_strangers(host.room, name)
+        opened = host.view.open_strangers(host.channel, name)
     except ValueError as error:
         raise CommandError(reason_text(error)) from error
     host.warn(f"{count(opened, 'sender')} opened: what they say is shown, and what they said before")
@@ -47,7 +47,7 @@ def _open(host: Host, name: str) -> None:
 def _complete(host: Host, argument: str) -> Iterable[str]:
     if " " not in argument:
         return ("open",)
-    found = host.view.strangers(host.room)
+    found = host.view.strangers(host.channel)
     return [f"open {name}" for name in ("all", *(short(one.sender_id, 8) for one in found[:_LISTED]))]
 
 

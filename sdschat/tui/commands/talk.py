@@ -16,7 +16,7 @@ def _msg(host: Host, argument: str) -> None:
         _list(host)
         return
     sender_id, text = addressed(host, argument)
-    room, name = host.room, host.open_talk(conversation_id(sender_id))
+    room, name = host.channel, host.open_talk(conversation_id(sender_id))
     if not host.conversation.peer:
         host.view.direct(name).near(room)
     host.show_channel(name)
@@ -29,7 +29,7 @@ def addressed(host: Host, argument: str) -> tuple[str, str]:
     channel, is no part of it."""
     name, space, text = argument.partition(" ")
     try:
-        return host.view.find_person(host.room, argument)
+        return host.view.find_person(host.channel, argument)
     except ValueError as error:
         if name.endswith((":", ",")):
             return addressed(host, f"{name[:-1]}{space}{text}")
@@ -54,7 +54,9 @@ def people(host: Host, argument: str) -> Iterable[str]:
     what tells them from others of that nick. Only the first word is a nick."""
     if " " in argument:
         return ()
-    rooms = sorted({model.conversation.channel for model in host.models.values()}, key=lambda name: name != host.room)
+    rooms = sorted(
+        {model.conversation.channel for model in host.models.values()}, key=lambda name: name != host.channel
+    )
     found = {
         one.sender_id: one
         for name in rooms

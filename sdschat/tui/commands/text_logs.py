@@ -43,28 +43,28 @@ def _log(host: Host, argument: str) -> None:
         raise CommandError("/log on [FILE] writes a text log of this channel, /log off ends it.")
     if word:
         _switch(host, word, name.strip())
-    file = host.text_log.file_of(host.channel)
+    file = host.text_log.file_of(host.shown)
     host.warn(f"each message is written to {file}" if file else "this channel has no text log | /log on begins one")
 
 
 def _switch(host: Host, word: str, name: str) -> None:
     if host.conversation.partner() is not None:
         raise CommandError("What two say to each other alone is not written to a text log.")
-    if has_members(host.view.node, host.channel):
+    if has_members(host.view.node, host.shown):
         raise CommandError(
             "What is deleted in a members' channel is gone for everybody, and a text log would keep it. It has none."
         )
-    before = host.preferences.log.get(host.channel)
-    host.preferences.log[host.channel] = str(Path(name).expanduser().absolute()) if name else word
-    file = host.text_log.file_of(host.channel)
+    before = host.preferences.log.get(host.shown)
+    host.preferences.log[host.shown] = str(Path(name).expanduser().absolute()) if name else word
+    file = host.text_log.file_of(host.shown)
     try:
         if file is not None:
             host.text_log.write(file, "")
     except OSError as error:
         if before is None:
-            del host.preferences.log[host.channel]
+            del host.preferences.log[host.shown]
         else:
-            host.preferences.log[host.channel] = before
+            host.preferences.log[host.shown] = before
         raise CommandError(f"{clean(str(file))} cannot be written: {error.strerror}. Choose another file.") from error
     host.save_preferences()
 

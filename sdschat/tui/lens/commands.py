@@ -53,7 +53,7 @@ def _fault(host: Host, argument: str) -> None:
     if not argument:
         host.lens.open("faults")
         return
-    host.warn(inject(host.view, host.room, argument))
+    host.warn(inject(host.view, host.channel, argument))
 
 
 def _lens_words(host: Host, argument: str) -> Iterable[str]:

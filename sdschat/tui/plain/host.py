@@ -198,7 +198,7 @@ class PlainHost(Host):
             self._day = day_number(entry.at)
             self.say(f"* {day(entry.at)}")
         named = self._named(channel) or (bool(channel) and entry.own and len(self.order) > 1)
-        model = self.workspace.models[channel or self.channel]
+        model = self.workspace.models[channel or self.shown]
         self.say(entry_line(entry, model, self.label(channel) if named else "", with_id=with_id))
 
     def _named(self, channel: str) -> bool:

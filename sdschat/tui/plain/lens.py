@@ -53,7 +53,7 @@ class PlainLog:
 
     def action_pages(self, pages: int) -> None:
         """Write the messages below those that were listed last, or above them. Raises CommandError at the end."""
-        conversation, name = self._host.conversation, self._host.channel
+        conversation, name = self._host.conversation, self._host.shown
         listed, down = self._listed.get(name) or conversation.messages(limit=SHOWN_AT_START), pages > 0
         if listed and down:
             found = conversation.messages(after=listed[-1].key, limit=_AROUND)
@@ -66,7 +66,7 @@ class PlainLog:
     def refresh_rows(self) -> None: ...  # rows are not drawn here
 
     def _list(self, found: list[Shown]) -> None:
-        self._listed[self._host.channel] = found
+        self._listed[self._host.shown] = found
         self._write([self._host.model.entry_for(shown) for shown in found])
 
 
@@ -82,7 +82,7 @@ class PlainLens:
         if names_message(view, argument):
             chosen, argument = argument, ""
         try:
-            host.show_notice(view_text(host.view, view or _FIRST_VIEW, host.room, chosen, argument))
+            host.show_notice(view_text(host.view, view or _FIRST_VIEW, host.channel, chosen, argument))
         except ValueError as error:
             raise CommandError(str(error)) from error
 

@@ -394,7 +394,7 @@ def test_another_channel_has_its_own_trace(tmp_path: Path) -> None:
         await s.enter("/lens graph")
         await s.until(lambda: "only in the lobby" in "".join(line[60:] for line in s.lines()))
         await s.enter("/join attic")
-        await s.until(lambda: s.app.channel == "attic")
+        await s.until(lambda: s.app.shown == "attic")
         await s.until(lambda: "only in the lobby" not in s.text())
 
     play(tmp_path, story, size=(160, 30))
