@@ -177,42 +177,42 @@ async def _in_theatre(loss: float, seconds: float | None, ascii_only: bool, them
     from sdschat.node.settings import make_settings
     from sdschat.node.tools.local_group import LocalGroup
     from sdschat.tui.theatre.app import show
-    from sdschat.tui.theatre.company import Company
+    from sdschat.tui.theatre.group import TheatreGroup
 
     with tempfile.TemporaryDirectory(prefix="sdschat-theatre-") as folder:
         settings = make_settings({"sds.sync_interval": _SYNC_INTERVAL}, "demo")
-        company = Company(LocalGroup(Path(folder), settings, _CHANNEL))
+        watched = TheatreGroup(LocalGroup(Path(folder), settings, _CHANNEL))
         try:
-            await company.open()
+            await watched.open()
         except TimeoutError as error:
             raise CommandProblem("The theatre cannot begin: its broker did not start in time.", UNREACHABLE) from error
         try:
-            return await show(company, loss, seconds, ascii_only=ascii_only, theme=theme)
+            return await show(watched, loss, seconds, ascii_only=ascii_only, theme=theme)
         finally:
-            await company.close()
+            await watched.close()
 
 
 async def _members(seconds: float | None, ascii_only: bool, theme: str | None, *, headless: bool) -> int:
     from sdschat.node.settings import make_settings
     from sdschat.node.tools.local_group import LocalGroup
-    from sdschat.tui.theatre.garden import Garden, GardenPlayer, good
-    from sdschat.tui.theatre.garden_app import show
+    from sdschat.tui.theatre.members import MembersGroup, MembersPlayer, good
+    from sdschat.tui.theatre.members_app import show
 
     with tempfile.TemporaryDirectory(prefix="sdschat-members-") as folder:
-        garden = Garden(LocalGroup(Path(folder), make_settings(QUICK, "demo"), "garden"), Path(folder))
+        watched = MembersGroup(LocalGroup(Path(folder), make_settings(QUICK, "demo"), "garden"), Path(folder))
         try:
-            await garden.open()
+            await watched.open()
         except TimeoutError as error:
             raise CommandProblem(
                 "The members cannot begin: their broker did not start in time.", UNREACHABLE
             ) from error
         try:
             if not headless:
-                return await show(garden, seconds, ascii_only=ascii_only, theme=theme)
-            player = GardenPlayer(garden, say if sys.stderr.isatty() else lambda _: None)
+                return await show(watched, seconds, ascii_only=ascii_only, theme=theme)
+            player = MembersPlayer(watched, say if sys.stderr.isatty() else lambda _: None)
             await player.play_once(0.0)
             summary = player.summary()
         finally:
-            await garden.close()
+            await watched.close()
     print(json.dumps(summary, ensure_ascii=False))
     return DONE if good(summary) else UNEXPECTED

@@ -356,7 +356,7 @@ def apart(event: events.Key) -> list[events.Key]:
     return [events.Key("escape", "\x1b"), events.Key(name, character)]
 
 
-class OrderedKeys(Ending):
+class KeysWithoutAlt(Ending):
     """An application without Alt. While a line has the focus, Esc waits until the line has taken what was typed before
     it: the letters behind it are not for the line any more."""
 

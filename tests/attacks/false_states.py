@@ -17,7 +17,7 @@ from sdschat.timber.values import (
     event_bytes,
     sender_of,
 )
-from tests.attacks.garden import CODEC, GARDEN, LATEST, FalseMember, Garden, send
+from tests.attacks.members_channel import CHANNEL, CODEC, LATEST, FalseMember, MembersTarget, send
 from tests.attacks.replayed import Listener
 from tests.attacks.stage import Stage, main
 
@@ -31,25 +31,25 @@ def false_states(stage: Stage, size: int) -> bool:
     Defended if nobody shows the false posts, everybody is a member and heard, and starts again.
     """
     with closing(Listener(stage.port, 0, 100_000)) as listener:
-        garden = Garden(stage, listener)
-        liar = FalseMember(garden)
-        for name in garden.pipes:
-            garden.say(name, f"before, by {name}")
+        target = MembersTarget(stage, listener)
+        liar = FalseMember(target)
+        for name in target.pipes:
+            target.say(name, f"before, by {name}")
         liar.take_part(10)
         for number in range(size):
             for member in liar.others():
                 raw = CODEC.encode_state(_without(liar, member, number))
                 mark = CheckpointMark(10**6 + number, bytes(32))
-                send(garden, liar.key, sender_of(member), StatePage(mark, 0, 1, raw))
-                send(garden, liar.key, sender_of(member), Submit((_second_genesis(liar, number),)))
+                send(target, liar.key, sender_of(member), StatePage(mark, 0, 1, raw))
+                send(target, liar.key, sender_of(member), Submit((_second_genesis(liar, number),)))
             liar.take_part(0.2)
-        delays = [garden.say(name, f"after, by {name}") for name in garden.pipes]
-        taken, out = garden.told("state_taken", sender_id=liar.key.sender_id), garden.told("member", status="evicted")
-        garden.pipes["bob"].kill(signal.SIGTERM)
-        garden.pipes["bob"] = stage.pipe("bob", "--json-input", channel=GARDEN)
-        delays.append(garden.say("bob", "started again"))
-        shown = {name: garden.texts(name) for name in garden.pipes}
-    said = {f"{when}, by {name}" for when in ("before", "after") for name in garden.pipes} | {"started again"}
+        delays = [target.say(name, f"after, by {name}") for name in target.pipes]
+        taken, out = target.told("state_taken", sender_id=liar.key.sender_id), target.told("member", status="evicted")
+        target.pipes["bob"].kill(signal.SIGTERM)
+        target.pipes["bob"] = stage.pipe("bob", "--json-input", channel=CHANNEL)
+        delays.append(target.say("bob", "started again"))
+        shown = {name: target.texts(name) for name in target.pipes}
+    said = {f"{when}, by {name}" for when in ("before", "after") for name in target.pipes} | {"started again"}
     wrong = [name for name, texts in shown.items() if set(texts) != said]
     stage.saw("false states that were taken", taken)
     stage.saw("members who were told that somebody was removed", out)

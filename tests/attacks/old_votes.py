@@ -10,7 +10,7 @@ from contextlib import closing
 
 from sdschat.transport.base import Topics
 from tests.attacks.flood import memory_of
-from tests.attacks.garden import GARDEN, LATEST, Garden
+from tests.attacks.members_channel import CHANNEL, LATEST, MembersTarget
 from tests.attacks.replayed import Listener
 from tests.attacks.stage import Stage, main
 
@@ -26,33 +26,33 @@ def old_votes(stage: Stage, size: int) -> bool:
     """
     rng = random.Random(size)
     with closing(Listener(stage.port, 0, 100_000)) as listener:
-        garden = Garden(stage, listener)
-        dan = stage.pipe("dan", "--json-input", channel=GARDEN)
-        who = garden.sender_id("dan")
-        garden.let_in(who)
+        target = MembersTarget(stage, listener)
+        dan = stage.pipe("dan", "--json-input", channel=CHANNEL)
+        who = target.sender_id("dan")
+        target.let_in(who)
         dan.until_event("member", sender_id=who, status="member")
         dan.kill(signal.SIGTERM)
-        _until_removed(garden, who)
+        _until_removed(target, who)
         heard = [(topic, payload) for topic, payload in list(listener.heard) if "/timber/" in topic]
-        before = {name: memory_of(pipe.process.pid) for name, pipe in garden.pipes.items()}
+        before = {name: memory_of(pipe.process.pid) for name, pipe in target.pipes.items()}
         sent = len(listener.heard)
         for number in range(size):
             topic, payload = rng.choice(heard)
-            place = Topics(GARDEN).place(topic)
+            place = Topics(CHANNEL).place(topic)
             if place is not None and rng.random() < 0.3:  # whoever it was not sent to
-                other = Topics(GARDEN).place(rng.choice(heard)[0])
-                topic = Topics(GARDEN).timber(other.to if other is not None else place.to, place.frm)
+                other = Topics(CHANNEL).place(rng.choice(heard)[0])
+                topic = Topics(CHANNEL).timber(other.to if other is not None else place.to, place.frm)
             listener.publish(topic, payload)
             if number % 100 == 99:
                 listener.flush()
                 time.sleep(0.1)
-        delays = [garden.say(name, f"after, by {name}") for name in garden.pipes]
+        delays = [target.say(name, f"after, by {name}") for name in target.pipes]
         answered = len(listener.heard) - sent - size
-        texts = [garden.texts(name) for name in garden.pipes]
-        grown = max(memory_of(pipe.process.pid) - before[name] for name, pipe in garden.pipes.items())
+        texts = [target.texts(name) for name in target.pipes]
+        grown = max(memory_of(pipe.process.pid) - before[name] for name, pipe in target.pipes.items())
     removed = {
         line["sender_id"]
-        for pipe in garden.pipes.values()
+        for pipe in target.pipes.values()
         for line in pipe.lines
         if line["event"] == "member" and line["status"] == "evicted"
     }
@@ -61,16 +61,16 @@ def old_votes(stage: Stage, size: int) -> bool:
     stage.saw("members who were removed, beside dan", len(removed - {who}))
     stage.saw("seconds until an honest post is shown by all", f"{max(delays):.1f}")
     stage.saw("memory that was added, MB", f"{grown:.0f}")
-    same = all(one == texts[0] for one in texts) and all(f"after, by {name}" in texts[0] for name in garden.pipes)
+    same = all(one == texts[0] for one in texts) and all(f"after, by {name}" in texts[0] for name in target.pipes)
     return same and removed == {who} and max(delays) < LATEST and grown < _GROWTH and answered < size
 
 
-def _until_removed(garden: Garden, who: str) -> None:
+def _until_removed(target: MembersTarget, who: str) -> None:
     """Let the others talk until the one who is gone was removed."""
     for number in range(60):
-        if garden.told("member", sender_id=who, status="evicted") == len(garden.pipes):
+        if target.told("member", sender_id=who, status="evicted") == len(target.pipes):
             return
-        for name, pipe in garden.pipes.items():
+        for name, pipe in target.pipes.items():
             pipe.say(json.dumps({"say": f"{number} by {name}"}))
         time.sleep(1)
     raise TimeoutError("dan is not removed")

@@ -20,7 +20,7 @@ from sdschat.timber.values import (
 from sdschat.transport.base import Topics
 from tests.attacks.attacker import new_key
 from tests.attacks.flood import memory_of
-from tests.attacks.garden import CODEC, GARDEN, LATEST, Garden
+from tests.attacks.members_channel import CHANNEL, CODEC, LATEST, MembersTarget
 from tests.attacks.replayed import Listener
 from tests.attacks.stage import Stage, main
 
@@ -37,27 +37,27 @@ def strangers(stage: Stage, size: int) -> bool:
     """
     rng = random.Random(size)
     with closing(Listener(stage.port, 0, 100_000)) as listener:
-        garden = Garden(stage, listener)
-        garden.say("ann", "before")
-        members = [garden.sender_id(name) for name in garden.pipes]
-        before = {name: memory_of(pipe.process.pid) for name, pipe in garden.pipes.items()}
+        target = MembersTarget(stage, listener)
+        target.say("ann", "before")
+        members = [target.sender_id(name) for name in target.pipes]
+        before = {name: memory_of(pipe.process.pid) for name, pipe in target.pipes.items()}
         key, began, sent = new_key(), time.monotonic(), len(listener.heard)
         for number in range(size):
             raw = _packet(rng, number)
-            whole = seal_packet(key, GARDEN, garden.announced.data_set, "somebody", raw)
+            whole = seal_packet(key, CHANNEL, target.announced.data_set, "somebody", raw)
             torn = whole[:-1] + bytes([whole[-1] ^ 1])
             to = rng.choice(members)
             frm, payload = rng.choice([(key.sender_id, whole), (key.sender_id, torn), (rng.choice(members), whole)])
             if frm != to:
-                listener.publish(Topics(GARDEN).timber(to, frm), payload)
+                listener.publish(Topics(CHANNEL).timber(to, frm), payload)
             if number % 100 == 99:
                 listener.flush()
-        delay = garden.say("bob", "after")
+        delay = target.say("bob", "after")
         minutes = 1 + int((time.monotonic() - began) / _MINUTE)
         answers = sum(f"/{key.sender_id}/" in topic for topic, _ in listener.heard[sent:])
-        shown = [garden.texts(name) for name in garden.pipes]
-    grown = max(memory_of(pipe.process.pid) - before[name] for name, pipe in garden.pipes.items())
-    told = garden.told("rejected")
+        shown = [target.texts(name) for name in target.pipes]
+    grown = max(memory_of(pipe.process.pid) - before[name] for name, pipe in target.pipes.items())
+    told = target.told("rejected")
     stage.saw("refusals that the three members tell", told)
     stage.saw("packets in answer to the stranger", answers)
     stage.saw("seconds until an honest post is shown by all", f"{delay:.1f}")

@@ -23,9 +23,9 @@ from sdschat.tui.demo.stage import make_app
 from sdschat.tui.replay.app import ReplayApp
 from sdschat.tui.replay.player import Player
 from sdschat.tui.theatre.app import TheatreApp
-from sdschat.tui.theatre.company import Company
-from sdschat.tui.theatre.garden import Garden
-from sdschat.tui.theatre.garden_app import GardenApp
+from sdschat.tui.theatre.group import TheatreGroup
+from sdschat.tui.theatre.members import MembersGroup
+from sdschat.tui.theatre.members_app import MembersApp
 from tests.tui.record.test_player import record
 from tests.tui.stage import stage
 from tests.tui.test_members import SHORT
@@ -140,37 +140,37 @@ async def _members(folder: Path, look: Look, shoot: Shoot) -> None:
 
 
 async def _theatre(folder: Path, look: Look, shoot: Shoot) -> None:
-    company = Company(LocalGroup(folder, make_settings({"sds.sync_interval": 2000}, "demo"), "demo"))
-    await company.open()
+    watched = TheatreGroup(LocalGroup(folder, make_settings({"sds.sync_interval": 2000}, "demo"), "demo"))
+    await watched.open()
     try:
-        app = TheatreApp(company, 0.3, **look)
+        app = TheatreApp(watched, 0.3, **look)
         async with app.run_test(size=_SIZE) as pilot:
-            company.say("ann", "hello, all")
-            while not company.equal():
+            watched.say("ann", "hello, all")
+            while not watched.equal():
                 await pilot.pause(0.2)
             app.tell("Four nodes, four databases. Equal logs have one fingerprint.")
             await shoot("theatre", app, pilot)
-            company.split()
+            watched.split()
             for nick, text in (("ann", "the left side"), ("bob", "the right side"), ("carol", "of the cut")):
-                company.say(nick, text)
+                watched.say(nick, text)
             await pilot.pause(0.5)
             await shoot("theatre-cut", app, pilot)
             await pilot.press("f1")
             await shoot("theatre-help", app, pilot)
     finally:
-        await company.close()
+        await watched.close()
 
 
-async def _garden(folder: Path, look: Look, shoot: Shoot) -> None:
-    garden = Garden(LocalGroup(folder, make_settings(QUICK, "demo"), "garden"), folder)
-    await garden.open()
+async def _members_demo(folder: Path, look: Look, shoot: Shoot) -> None:
+    watched = MembersGroup(LocalGroup(folder, make_settings(QUICK, "demo"), "garden"), folder)
+    await watched.open()
     try:
-        app = GardenApp(garden, **look)
+        app = MembersApp(watched, **look)
         async with app.run_test(size=_SIZE) as pilot:
             await pilot.pause(1.0)
             await shoot("theatre-members", app, pilot)
     finally:
-        await garden.close()
+        await watched.close()
 
 
 async def _replay(folder: Path, look: Look, shoot: Shoot) -> None:
@@ -199,6 +199,6 @@ PLACES: Final[Mapping[str, Callable[[Path, Look, Shoot], Awaitable[None]]]] = {
     "demo": _demo,
     "members": _members,
     "theatre": _theatre,
-    "garden": _garden,
+    "members-demo": _members_demo,
     "replay": _replay,
 }

@@ -12,8 +12,8 @@ from sdschat.cli.demo import QUICK
 from sdschat.node.settings import make_settings
 from sdschat.node.tasks import start
 from sdschat.node.tools.local_group import LocalGroup
-from sdschat.tui.theatre.garden import Garden
-from sdschat.tui.theatre.garden_app import GardenApp
+from sdschat.tui.theatre.members import MembersGroup
+from sdschat.tui.theatre.members_app import MembersApp
 from tests.screenshots.pictures import svg_of
 
 FILE: Final = Path(__file__).resolve().parents[2] / "screenshots" / "members.svg"
@@ -23,10 +23,10 @@ _PATIENCE: Final = 120.0  # seconds
 
 async def picture(folder: Path) -> str:
     """Play until somebody was put out, and return what is seen then."""
-    garden = Garden(LocalGroup(folder, make_settings(QUICK, "demo"), "garden"), folder)
-    await garden.open()
+    watched = MembersGroup(LocalGroup(folder, make_settings(QUICK, "demo"), "garden"), folder)
+    await watched.open()
     try:
-        app = GardenApp(garden)
+        app = MembersApp(watched)
         async with app.run_test(size=_SIZE) as pilot:
             tasks = [start(app.player.play(), app.fail), start(app.search_on(), app.fail)]
             async with asyncio.timeout(_PATIENCE):
@@ -40,7 +40,7 @@ async def picture(folder: Path) -> str:
                 task.cancel()
         return svg
     finally:
-        await garden.close()
+        await watched.close()
 
 
 def main() -> None:

@@ -149,64 +149,64 @@ async def take_all(folder: Path, shoot: Shot) -> None:
     """All pictures, in one run."""
     for nick in (*PEERS, "ann"):
         prepare_key(folder, nick)
-    company = LocalGroup(folder, settings(), CHANNEL)
-    await company.admit(PEERS)
-    ann = company.open("ann")
+    group = LocalGroup(folder, settings(), CHANNEL)
+    await group.admit(PEERS)
+    ann = group.open("ann")
     try:
         async with camera(ann, shoot, "chat") as shown:
-            await _talk(company, shown)
-            await _repair(company, shown)
+            await _talk(group, shown)
+            await _repair(group, shown)
             await _look(shown)
         async with camera(ann, shoot, "light", "light") as shown:
             await shown.enter("/lens matrix")
             await shown.shoot("light")
     finally:
-        await company.close()
-    await _offline(folder, company.port, shoot)
+        await group.close()
+    await _offline(folder, group.port, shoot)
     await _newcomer(folder / "newcomer", shoot)
 
 
-async def _talk(company: LocalGroup, shown: Camera) -> None:
+async def _talk(group: LocalGroup, shown: Camera) -> None:
     await shown.until_text("4 here")
     for nick, text in TALK:
         if text == TALK[-1][1]:  # what dave writes is lost, so that ann's last message is seen on its way
-            Injection(company.nodes["dave"], CHANNEL).share("loss", 1.0, "out")
+            Injection(group.nodes["dave"], CHANNEL).share("loss", 1.0, "out")
         if nick == "ann":
             shown.app.send(text)
         else:
-            company.nodes[nick].send(CHANNEL, text)
+            group.nodes[nick].send(CHANNEL, text)
         await shown.until_text(text.split("\n")[-1][:30])
-        await _heard_by_all(company)
+        await _heard_by_all(group)
         if nick == "ann" and text != TALK[-1][1]:  # before others write: a short history would not name it any more
             await shown.until(lambda: "○" not in shown.text(), f"all have {text!r}")
     await shown.until_text("2/3")
     await shown.shoot("chat")
     await shown.shoot("small")
-    Injection(company.nodes["dave"], CHANNEL).off()
+    Injection(group.nodes["dave"], CHANNEL).off()
     await shown.pilot.resize_terminal(*SCENES["chat"].size)
 
 
-async def _heard_by_all(company: LocalGroup) -> None:
+async def _heard_by_all(group: LocalGroup) -> None:
     """Wait until all logs are equal, so that each message names the one before it, and the graph is the same every
     time."""
     async with asyncio.timeout(PATIENCE):
-        while not company.equal_logs():
+        while not group.equal_logs():
             await asyncio.sleep(0.02)
 
 
-async def _heard_by_carol(company: LocalGroup, messages: int) -> None:
+async def _heard_by_carol(group: LocalGroup, messages: int) -> None:
     """Wait until carol's log has so many messages."""
     async with asyncio.timeout(PATIENCE):
-        while company.log_state("carol").messages < messages:
+        while group.log_state("carol").messages < messages:
             await asyncio.sleep(0.02)
 
 
-async def _repair(company: LocalGroup, shown: Camera) -> None:
+async def _repair(group: LocalGroup, shown: Camera) -> None:
     """Bob sends a message that ann does not receive, and carol one that names it."""
     await shown.enter("/fault partition bob")
-    company.nodes["bob"].send(CHANNEL, "the ferry is here, gate 3")
-    await _heard_by_carol(company, len(TALK) + 1)
-    company.nodes["carol"].send(CHANNEL, "then I shall be on it in a minute")
+    group.nodes["bob"].send(CHANNEL, "the ferry is here, gate 3")
+    await _heard_by_carol(group, len(TALK) + 1)
+    group.nodes["carol"].send(CHANNEL, "then I shall be on it in a minute")
     await shown.pilot.resize_terminal(*SCENES["repair"].size)
     await shown.enter("/lens repair")
     await shown.shoot("repair")
@@ -238,22 +238,22 @@ async def _newcomer(folder: Path, shoot: Shot) -> None:
     """Ann comes when bob has said much, and fetches it; then she and carol talk alone."""
     for nick in ("bob", "carol", "ann"):
         prepare_key(folder, nick)
-    company = LocalGroup(folder, settings({"history.on_join": "none", "sds.max_skew": 1}), CHANNEL)
-    await company.admit(("bob", "carol"), extension.install)
-    ann = company.open("ann", extension.install)
+    group = LocalGroup(folder, settings({"history.on_join": "none", "sds.max_skew": 1}), CHANNEL)
+    await group.admit(("bob", "carol"), extension.install)
+    ann = group.open("ann", extension.install)
     try:
         for number in range(_MANY):
-            company.nodes["bob"].send(
+            group.nodes["bob"].send(
                 CHANNEL, f"log of the ferry, entry {number + 1}: {_ENTRIES[number % len(_ENTRIES)]}"
             )
             await asyncio.sleep(0)
-        await _heard_by_carol(company, _MANY)
+        await _heard_by_carol(group, _MANY)
         async with camera(ann, shoot, "older") as shown:
             await shown.until_text("3 here")
             await _load(ann, shown)
-            await _talk_alone(company, shown)
+            await _talk_alone(group, shown)
     finally:
-        await company.close()
+        await group.close()
 
 
 async def _load(ann: Node, shown: Camera) -> None:
@@ -277,11 +277,11 @@ async def _load(ann: Node, shown: Camera) -> None:
     await shown.until(lambda: model.history is not None and model.history.state == "done", "the end of loading")
 
 
-async def _talk_alone(company: LocalGroup, shown: Camera) -> None:
+async def _talk_alone(group: LocalGroup, shown: Camera) -> None:
     await shown.enter("/msg carol I have left the spare key under the bench")
     await shown.until_text("✓")
-    extension.sync_extension(company.nodes["carol"], CHANNEL).direct.send(
-        company.nodes["ann"].sender_id, "found it, thank you"
+    extension.sync_extension(group.nodes["carol"], CHANNEL).direct.send(
+        group.nodes["ann"].sender_id, "found it, thank you"
     )
     await shown.until_text("found it")
     await shown.shoot("direct")

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from sdschat.node.settings import make_settings
 from sdschat.node.tools.local_group import LocalGroup
 from sdschat.tui.theatre.app import TheatreApp
-from sdschat.tui.theatre.company import Company
+from sdschat.tui.theatre.group import TheatreGroup
 from tests.screenshots.pictures import svg_of
 
 FILE: Final = Path(__file__).resolve().parents[2] / "screenshots" / "theatre.svg"
@@ -43,10 +43,10 @@ class Frame(NamedTuple):
 
 async def film(folder: Path) -> list[Frame]:
     """Play a cut and its mending, and return what was seen."""
-    company = Company(LocalGroup(folder, make_settings({"sds.sync_interval": 2000}, "demo"), "demo"))
-    await company.open()
+    watched = TheatreGroup(LocalGroup(folder, make_settings({"sds.sync_interval": 2000}, "demo"), "demo"))
+    await watched.open()
     try:
-        app = TheatreApp(company, 0.3)
+        app = TheatreApp(watched, 0.3)
         async with app.run_test(size=SIZE) as pilot:
             found: list[Frame] = []
 
@@ -65,22 +65,22 @@ async def film(folder: Path) -> list[Frame]:
                     shown = now
 
             for nick, text in (("ann", "hello, all"), ("bob", "hi ann"), ("dave", "good morning")):
-                company.say(nick, text)
+                watched.say(nick, text)
             begins = "Four nodes, four databases. Equal logs have one fingerprint."
             app.tell(begins)
-            await shoot(begins, company.equal, 1.5)
-            company.split()
+            await shoot(begins, watched.equal, 1.5)
+            watched.split()
             await shoot("The left half cannot hear the right half.", lambda: True, 1.0)
             for nick, text in _APART:
-                company.say(nick, text)
+                watched.say(nick, text)
                 await shoot("The logs come apart.", lambda: True, 0.6)
-            company.mend()
-            company.say("bob", "there you are")
-            await shoot("The links are mended: the gaps close.", company.equal, 1.0)
+            watched.mend()
+            watched.say("bob", "there you are")
+            await shoot("The links are mended: the gaps close.", watched.equal, 1.0)
             await shoot("One log again, in one order, on all four.", lambda: True, 2.0)
             return found
     finally:
-        await company.close()
+        await watched.close()
 
 
 def _words(svg: str) -> str:

@@ -16,7 +16,7 @@ from textual.widget import Widget
 from sdschat.node.settings import make_settings
 from sdschat.node.tools.local_group import LocalGroup
 from sdschat.tui.theatre.app import TheatreApp
-from sdschat.tui.theatre.company import Company
+from sdschat.tui.theatre.group import TheatreGroup
 from sdschat.tui.themes import READABLE, contrast
 from tests.tui.stage import Stage, staged
 
@@ -81,12 +81,12 @@ def test_the_theatre_can_be_read(tmp_path: Path, theme: str) -> None:
 
 
 async def _look_at_theatre(folder: Path, theme: str) -> None:
-    company = Company(LocalGroup(folder, make_settings({}, "demo"), "demo"))
-    await company.open()
+    watched = TheatreGroup(LocalGroup(folder, make_settings({}, "demo"), "demo"))
+    await watched.open()
     try:
-        app = TheatreApp(company, 0.3, theme=theme)
+        app = TheatreApp(watched, 0.3, theme=theme)
         async with app.run_test(size=(94, 24)) as pilot:
             await pilot.pause()
             assert [*faint(app, app.screen)] == []
     finally:
-        await company.close()
+        await watched.close()

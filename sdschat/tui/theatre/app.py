@@ -19,8 +19,8 @@ from textual.widgets import Input, Static
 
 from sdschat.tui.beside import end_after, run_beside
 from sdschat.tui.model.words import ASCII, UNICODE
-from sdschat.tui.terminal import OrderedKeys, driver
-from sdschat.tui.theatre.company import Company
+from sdschat.tui.terminal import KeysWithoutAlt, driver
+from sdschat.tui.theatre.group import TheatreGroup
 from sdschat.tui.theatre.pane import Pane, PlayedInput, Steady
 from sdschat.tui.theatre.player import TheatrePlayer
 from sdschat.tui.theatre.script import KEYS_OF_HELP, LINKS, ME, PEOPLE, help_in, keys_in
@@ -37,7 +37,7 @@ _LETTERS: Final = ("turn", "split", "mend", "loss", "restart", "pause", "step", 
 _ENDING: Final = ("ctrl+c", "ctrl+q")  # keys that end the theatre, also from help
 
 
-class TheatreApp(OrderedKeys):
+class TheatreApp(KeysWithoutAlt):
     """Four panes, and the links between them."""
 
     TITLE = "sdschat"
@@ -85,12 +85,14 @@ class TheatreApp(OrderedKeys):
         Binding("ctrl+c,ctrl+q", "end", show=False, priority=True),
     ]
 
-    def __init__(self, company: Company, loss: float, *, ascii_only: bool = False, theme: str | None = None) -> None:
+    def __init__(
+        self, watched: TheatreGroup, loss: float, *, ascii_only: bool = False, theme: str | None = None
+    ) -> None:
         super().__init__(driver())
-        self.company = company
+        self.watched = watched
         self.palette = PALETTES[theme_in_force(theme or AUTO)]
         self.line_style = LineStyle(palette=self.palette, glyphs=ASCII if ascii_only else UNICODE, ids=False)
-        self.player = TheatrePlayer(company, loss, self.tell, self.fail)
+        self.player = TheatrePlayer(watched, loss, self.tell, self.fail)
         self.panes = {nick: Pane(nick, self.line_style, plays=nick == ME) for nick in PEOPLE}
         self.chosen = PEOPLE[-1]
         self.links = {number: Steady(classes="link") for number in (1, 4)}
@@ -109,7 +111,7 @@ class TheatreApp(OrderedKeys):
         self._equal = True
         self._differ_since = time.monotonic()
         self._parted = False  # they came apart for longer than a message takes
-        company.tell = self.tell
+        watched.tell = self.tell
 
     # Making the screen.
 
@@ -159,7 +161,7 @@ class TheatreApp(OrderedKeys):
         now = time.monotonic()
         if now - self._looked_at > _LOOK:
             self._looked_at = now
-            self._fingerprints = self.company.fingerprints()
+            self._fingerprints = self.watched.fingerprints()
         found = set(self._fingerprints.values())
         equal = len(found) == 1 and "" not in found
         if equal and not self._equal:
@@ -169,25 +171,25 @@ class TheatreApp(OrderedKeys):
             self._parted = False
         if equal:
             self._differ_since = now
-        elif now - self._differ_since > _APART and not self._parted and self.company.cut:
+        elif now - self._differ_since > _APART and not self._parted and self.watched.cut:
             self._parted = True
             self.tell(f"The logs have come apart: there are {len(found - {''})} different ones.")
         self._equal = equal
         flash = now - self._met_at < _FLASH
         for nick, pane in self.panes.items():
             self._entitle(pane, equal, flash)
-            if nick not in self.company.away:
-                pane.log_end.draw(self.company.models[nick])
+            if nick not in self.watched.away:
+                pane.log_end.draw(self.watched.models[nick])
         self._draw_links()
         self._draw_state(equal, len(found - {""}), flash)
 
     def _entitle(self, pane: Pane, equal: bool, flash: bool) -> None:
-        glyphs, away = self.line_style.glyphs, pane.nick in self.company.away
+        glyphs, away = self.line_style.glyphs, pane.nick in self.watched.away
         fingerprint = self._fingerprints.get(pane.nick, "")
         sign = glyphs.refused if away else glyphs.acked if equal else glyphs.maybe
         style = self.line_style.style("acked") if equal else self._colour(fingerprint)
         shown = "killed" if away else fingerprint or "empty"
-        hosts = self.company.group.host == pane.nick
+        hosts = self.watched.group.host == pane.nick
         remarks = ["k kills it"] * (pane.nick == self.chosen and not away) + ["hosts the broker"] * hosts
         pane.entitle(sign, shown, remarks, style, flash=flash)
 
@@ -198,16 +200,16 @@ class TheatreApp(OrderedKeys):
 
     def _link(self, number: int, whole: str, name: str = "") -> tuple[str, Style]:
         """Return a link as it is drawn, with its number."""
-        cut = LINKS[number - 1] in self.company.cut
+        cut = LINKS[number - 1] in self.watched.cut
         sign = self.line_style.glyphs.refused if cut else whole
-        drawn = self.line_style.style("refused" if cut else "acked" if not self.company.loss else "unacked")
+        drawn = self.line_style.style("refused" if cut else "acked" if not self.watched.loss else "unacked")
         return f"{number}{sign}{name}", drawn
 
     def _draw_links(self) -> None:
         upright, level = ("│", "─") if self.line_style.glyphs is UNICODE else ("|", "-")
         for number, widget in self.links.items():
             text, style = self._link(number, level)
-            drawn = f" {text[1]} " if LINKS[number - 1] in self.company.cut else text[1] * 3
+            drawn = f" {text[1]} " if LINKS[number - 1] in self.watched.cut else text[1] * 3
             widget.update(Text(f" {text[0]} \n{drawn}", style))
         half = (self.size.width - 3) // 2
         left, right = self._link(2, upright), self._link(3, upright)
@@ -222,9 +224,9 @@ class TheatreApp(OrderedKeys):
     def _draw_state(self, equal: bool, logs: int, flash: bool) -> None:
         glyphs = self.line_style.glyphs
         style = self.line_style.style("acked" if equal else "unacked") + Style(bold=True, reverse=flash)
-        words = f"{glyphs.acked} all logs are equal" if equal else f"{glyphs.maybe} {self.company.differing(logs)}"
+        words = f"{glyphs.acked} all logs are equal" if equal else f"{glyphs.maybe} {self.watched.differing(logs)}"
         text = Text.assemble((words, style))
-        for remark in self.company.remarks(self.size.width - 2 - cell_len(words), paused=self.player.paused):
+        for remark in self.watched.remarks(self.size.width - 2 - cell_len(words), paused=self.player.paused):
             text.append(f" {glyphs.between} {remark}", self.line_style.style("unacked"))
         self.state.update(text)
 
@@ -252,19 +254,19 @@ class TheatreApp(OrderedKeys):
 
     def action_turn(self, number: int) -> None:
         self.player.halt()
-        self.company.turn(LINKS[number - 1])
+        self.watched.turn(LINKS[number - 1])
 
     def action_split(self) -> None:
         self.player.halt()
-        self.company.split()
+        self.watched.split()
 
     def action_mend(self) -> None:
         self.player.halt()
-        self.company.mend()
+        self.watched.mend()
 
     def action_loss(self) -> None:
         self.player.halt()
-        self.company.lose(0.0 if self.company.loss else self.player.loss)
+        self.watched.lose(0.0 if self.watched.loss else self.player.loss)
 
     def action_restart(self) -> None:
         self.player.halt()
@@ -318,17 +320,19 @@ class TheatreApp(OrderedKeys):
             self.tell("You write as ann: Esc goes back to the keys.")
             return
         try:
-            self.company.say(ME, text)
+            self.watched.say(ME, text)
         except ValueError as error:
             self.tell(str(error))
         else:
             message.input.value = ""
 
 
-async def show(company: Company, loss: float, seconds: float | None, *, ascii_only: bool, theme: str | None) -> int:
+async def show(
+    watched: TheatreGroup, loss: float, seconds: float | None, *, ascii_only: bool, theme: str | None
+) -> int:
     """Run until the user quits, or for `seconds`, and return the exit code."""
-    app = TheatreApp(company, loss, ascii_only=ascii_only, theme=theme)
-    company.failed = app.fail
+    app = TheatreApp(watched, loss, ascii_only=ascii_only, theme=theme)
+    watched.failed = app.fail
     try:
         return await run_beside(app, app.player.play(), end_after(app, seconds))
     finally:

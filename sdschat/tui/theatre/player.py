@@ -8,7 +8,7 @@ from itertools import cycle
 from typing import Final
 
 from sdschat.node.tasks import start
-from sdschat.tui.theatre.company import Company
+from sdschat.tui.theatre.group import TheatreGroup
 from sdschat.tui.theatre.script import ACTS, Deed, TheatreAct
 
 _PATIENCE: Final = 15.0  # seconds in which logs may become equal before the script goes on
@@ -56,11 +56,11 @@ class TheatrePlayer(ScriptPace):
     """Plays the acts again and again. `tell` shows a line, `failed` hears of an error of a restart."""
 
     def __init__(
-        self, company: Company, loss: float, tell: Callable[[str], object], failed: Callable[[Exception], object]
+        self, watched: TheatreGroup, loss: float, tell: Callable[[str], object], failed: Callable[[Exception], object]
     ) -> None:
         super().__init__()
         self.loss = loss
-        self._company = company
+        self._watched = watched
         self._tell = tell
         self._failed = failed
         self._restarts: set[asyncio.Task[None]] = set()
@@ -71,7 +71,7 @@ class TheatrePlayer(ScriptPace):
             await self._do(act)
 
     def restart(self, nick: str) -> None:
-        task = start(self._company.restart(nick), self._failed)
+        task = start(self._watched.restart(nick), self._failed)
         self._restarts.add(task)
         task.add_done_callback(self._restarts.discard)
 
@@ -81,16 +81,16 @@ class TheatrePlayer(ScriptPace):
             await asyncio.wait(self._restarts)
 
     async def _do(self, act: TheatreAct) -> None:
-        company = self._company
+        watched = self._watched
         match act.verb:
             case Deed.SAY:
-                company.say(act.who, act.text)
+                watched.say(act.who, act.text)
             case Deed.SPLIT:
-                company.split()
+                watched.split()
             case Deed.MEND:
-                company.mend()
+                watched.mend()
             case Deed.LOSS:
-                company.lose(self.loss)
+                watched.lose(self.loss)
             case Deed.KILL:
                 self.restart(act.who)
             case Deed.TELL:
@@ -101,5 +101,5 @@ class TheatrePlayer(ScriptPace):
     async def _meet(self) -> None:
         loop = asyncio.get_running_loop()
         end = loop.time() + _PATIENCE
-        while loop.time() < end and not self.steps and not self._company.equal():
+        while loop.time() < end and not self.steps and not self._watched.equal():
             await asyncio.sleep(_LOOK)

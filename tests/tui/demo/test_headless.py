@@ -34,8 +34,8 @@ def test_all_of_the_script_is_played_and_everybody_has_all_of_it_in_the_end(tmp_
     needs_module("iotcore")
 
     async def story() -> None:
-        company = LocalGroup(tmp_path, make_settings({"sds.sync_interval": 2000}, "demo"), "demo")
-        director = Director(company, 2, 0.2)
+        group = LocalGroup(tmp_path, make_settings({"sds.sync_interval": 2000}, "demo"), "demo")
+        director = Director(group, 2, 0.2)
         await director.open()
         try:
             await director.join()
@@ -59,12 +59,12 @@ def test_nothing_is_said_for_a_watcher_who_talks_already(tmp_path: Path) -> None
     needs_module("iotcore")
 
     async def story() -> None:
-        company = LocalGroup(tmp_path, make_settings({}, "demo"), "demo")
-        director = Director(company, 2, 0.0)
+        group = LocalGroup(tmp_path, make_settings({}, "demo"), "demo")
+        director = Director(group, 2, 0.0)
         await director.open()
         try:
             await director.join()
-            company.nodes["guest"].send("demo", "who are you?")
+            group.nodes["guest"].send("demo", "who are you?")
             (greeting,) = (act for act in OPENING if act.verb is Verb.GREET)
             async with asyncio.timeout(PATIENCE):
                 while not director.tallies["guest"].own:

@@ -34,10 +34,10 @@ player.ACTS = player.ACTS[:1]
 player.cycle = lambda acts: acts
 """
 BROKEN = """
-from sdschat.tui.theatre.company import Company
+from sdschat.tui.theatre.group import TheatreGroup
 def broken(self, nick, text):
     raise RuntimeError("a planted error")
-Company.say = broken
+TheatreGroup.say = broken
 """
 TITLE = re.compile(r"(ann|bob|carol|dave) \S ([0-9a-f]{4}) ")
 

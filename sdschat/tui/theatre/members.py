@@ -26,7 +26,7 @@ FOUNDER: Final = MEMBERS[0]
 WORD: Final = "wombat"  # of the post that is taken back
 
 
-class GardenDeed(StrEnum):
+class MembersDeed(StrEnum):
     INVITE = "invite"  # and wait until they are members
     SAY = "say"
     EDIT = "edit"  # their last post
@@ -40,42 +40,42 @@ class GardenDeed(StrEnum):
     TELL = "tell"
 
 
-class GardenAct(NamedTuple):
+class MembersAct(NamedTuple):
     pause: float  # seconds before it
-    deed: GardenDeed
+    deed: MembersDeed
     who: str = ""
     text: str = ""
 
 
-def _say(*lines: tuple[str, str], pause: float = 1.0) -> list[GardenAct]:
-    return [GardenAct(pause, GardenDeed.SAY, who, text) for who, text in lines]
+def _say(*lines: tuple[str, str], pause: float = 1.0) -> list[MembersAct]:
+    return [MembersAct(pause, MembersDeed.SAY, who, text) for who, text in lines]
 
 
-def _tell(text: str, pause: float = 1.5) -> GardenAct:
-    return GardenAct(pause, GardenDeed.TELL, text=text)
+def _tell(text: str, pause: float = 1.5) -> MembersAct:
+    return MembersAct(pause, MembersDeed.TELL, text=text)
 
 
 ACTS: Final = (
     _tell("ann made this members' channel. bob and cleo knock, and ann lets them in.", 0.3),
-    GardenAct(1.0, GardenDeed.INVITE, "bob"),
-    GardenAct(0.5, GardenDeed.INVITE, "cleo"),
+    MembersAct(1.0, MembersDeed.INVITE, "bob"),
+    MembersAct(0.5, MembersDeed.INVITE, "cleo"),
     *_say(("ann", "welcome to the garden"), ("bob", "hello"), ("cleo", "hello, all")),
-    GardenAct(0.5, GardenDeed.SETTLE),
+    MembersAct(0.5, MembersDeed.SETTLE),
     _tell("Settled is what all members have, in one order for good; the number at a name counts what they did."),
     _tell("bob changes what he said: an edited post says so."),
     *_say(("bob", "see you at nine")),
-    GardenAct(1.5, GardenDeed.EDIT, "bob", "see you at ten"),
-    GardenAct(0.5, GardenDeed.SETTLE),
+    MembersAct(1.5, MembersDeed.EDIT, "bob", "see you at ten"),
+    MembersAct(0.5, MembersDeed.SETTLE),
     _tell("ann says too much. All have it on their disks."),
     *_say(("ann", f"the key is under the {WORD}")),
-    GardenAct(0.5, GardenDeed.SETTLE),
-    GardenAct(1.0, GardenDeed.SEARCH),
+    MembersAct(0.5, MembersDeed.SETTLE),
+    MembersAct(1.0, MembersDeed.SEARCH),
     _tell("She takes it back. Once all have settled that, it is on no disk any more."),
-    GardenAct(1.0, GardenDeed.DELETE, "ann"),
-    GardenAct(0.5, GardenDeed.VANISH),
-    GardenAct(0.5, GardenDeed.SEARCH),
+    MembersAct(1.0, MembersDeed.DELETE, "ann"),
+    MembersAct(0.5, MembersDeed.VANISH),
+    MembersAct(0.5, MembersDeed.SEARCH),
     _tell("Now cleo hears nobody, and nobody hears her. Nothing is settled without her while she is a member.", 3.0),
-    GardenAct(0.5, GardenDeed.SILENCE, "cleo"),
+    MembersAct(0.5, MembersDeed.SILENCE, "cleo"),
     *_say(
         ("cleo", "does anybody hear me?"),
         ("ann", "shall we go on?"),
@@ -86,15 +86,15 @@ ACTS: Final = (
         ("bob", "I agree"),
         pause=0.8,
     ),
-    GardenAct(0.3, GardenDeed.PUT_OUT, "cleo"),
+    MembersAct(0.3, MembersDeed.PUT_OUT, "cleo"),
     _tell("ann and bob, two of three, voted that she is put out for silence. So they settle again, without her.", 0.3),
     *_say(("ann", "we go on")),
-    GardenAct(1.0, GardenDeed.SETTLE),
+    MembersAct(1.0, MembersDeed.SETTLE),
     _tell("cleo hears them again. ann lets her in anew, and what she said to nobody is written for all, once."),
-    GardenAct(0.5, GardenDeed.HEAR, "cleo"),
-    GardenAct(0.5, GardenDeed.INVITE, "cleo"),
+    MembersAct(0.5, MembersDeed.HEAR, "cleo"),
+    MembersAct(0.5, MembersDeed.INVITE, "cleo"),
     *_say(("cleo", "here I am again")),
-    GardenAct(0.5, GardenDeed.SETTLE),
+    MembersAct(0.5, MembersDeed.SETTLE),
     _tell("All three have settled the same. It begins again; q quits.", 0.5),
     _tell("", 6.0),
 )
@@ -114,7 +114,7 @@ class WordSearch(NamedTuple):
     files: int
 
 
-class Garden(WatchedGroup):
+class MembersGroup(WatchedGroup):
     """The three, their last posts, and those that are silent."""
 
     def __init__(self, group: LocalGroup, folder: Path) -> None:
@@ -210,14 +210,14 @@ def _content(path: Path) -> bytes:
         return b""
 
 
-class GardenPlayer(ScriptPace):
+class MembersPlayer(ScriptPace):
     """Plays the acts. `tell` shows a line; `late` names the acts that did not see in time what they waited for."""
 
-    def __init__(self, garden: Garden, tell: Callable[[str], object]) -> None:
+    def __init__(self, watched: MembersGroup, tell: Callable[[str], object]) -> None:
         super().__init__()
         self.searches: list[WordSearch] = []
         self.late: list[str] = []
-        self._garden = garden
+        self._watched = watched
         self._tell = tell
 
     async def play(self) -> None:
@@ -228,52 +228,52 @@ class GardenPlayer(ScriptPace):
         """Play the acts once. `pace`: 1 with all pauses, 0 with none."""
         await self._play(ACTS, pace)
 
-    async def _play(self, acts: Iterable[GardenAct], pace: float) -> None:
+    async def _play(self, acts: Iterable[MembersAct], pace: float) -> None:
         read_at = 0.0  # when the line that was told last is read
         loop = asyncio.get_running_loop()
         for act in acts:
-            tells = act.deed in (GardenDeed.TELL, GardenDeed.SEARCH)
+            tells = act.deed in (MembersDeed.TELL, MembersDeed.SEARCH)
             await self.wait(max(act.pause, read_at - loop.time() if tells else 0.0) * pace)
             await self._do(act)
             if tells:
                 read_at = loop.time() + _LETTER * (len(act.text) or _FOUND)
 
-    async def _do(self, act: GardenAct) -> None:
-        garden = self._garden
+    async def _do(self, act: MembersAct) -> None:
+        watched = self._watched
         match act.deed:
-            case GardenDeed.SAY:
-                garden.say(act.who, act.text)
-            case GardenDeed.EDIT:
-                garden.edit(act.who, act.text)
-            case GardenDeed.DELETE:
-                garden.delete(act.who)
-            case GardenDeed.TELL:
+            case MembersDeed.SAY:
+                watched.say(act.who, act.text)
+            case MembersDeed.EDIT:
+                watched.edit(act.who, act.text)
+            case MembersDeed.DELETE:
+                watched.delete(act.who)
+            case MembersDeed.TELL:
                 self._tell(act.text)
-            case GardenDeed.SILENCE | GardenDeed.HEAR:
-                garden.silence(act.who, act.deed is GardenDeed.SILENCE)
-            case GardenDeed.SEARCH:
-                found = await garden.search()
+            case MembersDeed.SILENCE | MembersDeed.HEAR:
+                watched.silence(act.who, act.deed is MembersDeed.SILENCE)
+            case MembersDeed.SEARCH:
+                found = await watched.search()
                 self.searches.append(found)
                 self._tell(f"“{WORD}” is in {found.having} of the {found.files} files of the three profiles.")
-            case GardenDeed.INVITE:
-                await self._until(act, lambda: garden.invite(act.who))
-            case GardenDeed.SETTLE:
-                await self._until(act, garden.equal)
-            case GardenDeed.PUT_OUT:
-                await self._until(act, lambda: not garden.is_member(act.who))
-            case GardenDeed.VANISH:
+            case MembersDeed.INVITE:
+                await self._until(act, lambda: watched.invite(act.who))
+            case MembersDeed.SETTLE:
+                await self._until(act, watched.equal)
+            case MembersDeed.PUT_OUT:
+                await self._until(act, lambda: not watched.is_member(act.who))
+            case MembersDeed.VANISH:
                 await self._vanished(act)
 
-    async def _until(self, act: GardenAct, condition: Callable[[], bool]) -> None:
+    async def _until(self, act: MembersAct, condition: Callable[[], bool]) -> None:
         end = self._end()
         while not condition():
             if self._is_late(act, end):
                 return
             await asyncio.sleep(_LOOK)
 
-    async def _vanished(self, act: GardenAct) -> None:
+    async def _vanished(self, act: MembersAct) -> None:
         end = self._end()
-        while (await self._garden.search()).having:
+        while (await self._watched.search()).having:
             if self._is_late(act, end):
                 return
             await asyncio.sleep(_LOOK)
@@ -281,7 +281,7 @@ class GardenPlayer(ScriptPace):
     def _end(self) -> float:
         return asyncio.get_running_loop().time() + _PATIENCE
 
-    def _is_late(self, act: GardenAct, end: float) -> bool:
+    def _is_late(self, act: MembersAct, end: float) -> bool:
         """Return True, and note the act, if it waits for too long, or the next one is to be played."""
         if not self.steps and asyncio.get_running_loop().time() <= end:
             return False
@@ -291,14 +291,14 @@ class GardenPlayer(ScriptPace):
     def summary(self) -> dict[str, Any]:
         """Return what was seen, for a program."""
         before, after = (self.searches + [WordSearch(0, 0)] * 2)[:2]
-        garden = self._garden
+        watched = self._watched
         return {
             "files_with_the_word_before": before.having,
             "files_with_the_word_after": after.having,
-            "put_out": garden.put_out,
-            "members": sum(map(garden.is_member, MEMBERS)),
-            "came_back_once": garden.said.count("does anybody hear me?") == 1,
-            "equal": garden.equal(),
+            "put_out": watched.put_out,
+            "members": sum(map(watched.is_member, MEMBERS)),
+            "came_back_once": watched.said.count("does anybody hear me?") == 1,
+            "equal": watched.equal(),
             "late": self.late,
         }
 

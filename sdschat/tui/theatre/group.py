@@ -1,4 +1,4 @@
-"""The company of the theatre: four nodes with the model of a log each, and the faults between them."""
+"""The group of the theatre: four nodes with the model of a log each, and the faults between them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DIGITS: Final = 4  # of a fingerprint on the screen
 _AWAY: Final = 2.5  # seconds between the end of a node and its next start
 
 
-class Company(WatchedGroup):
+class TheatreGroup(WatchedGroup):
     """The four, the links that are cut between them, and those that are away. `tell` hears what was done to them, be
     it by a key or by the script."""
 

@@ -15,10 +15,10 @@ from tests.tui.terminal import Terminal
 RUN = """
 import sys
 from sdschat.cli.program import run
-from sdschat.tui.theatre import garden
-garden.ACTS = tuple(act._replace(pause=act.pause / 8) for act in garden.ACTS[:-1])
-garden.LATER_ACTS = (garden.LATER_ACTS[0]._replace(pause=2.0),)
-garden.cycle = lambda acts: acts
+from sdschat.tui.theatre import members
+members.ACTS = tuple(act._replace(pause=act.pause / 8) for act in members.ACTS[:-1])
+members.LATER_ACTS = (members.LATER_ACTS[0]._replace(pause=2.0),)
+members.cycle = lambda acts: acts
 sys.exit(run(["demo", "--members", *sys.argv[1:]]))
 """
 

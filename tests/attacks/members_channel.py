@@ -20,23 +20,23 @@ from tests.attacks.replayed import Listener
 from tests.attacks.stage import PATIENCE, Stage, has_text, seconds_until
 from tests.cli.processes import run
 
-GARDEN = "garden"
+CHANNEL = "garden"
 LATEST = 30.0  # seconds until an honest post is shown
 CODEC = TimberCodec()
-_TOPICS = Topics(GARDEN)
+_TOPICS = Topics(CHANNEL)
 
 
-class Garden:
+class MembersTarget:
     """ann made the channel, and let bob and cas in."""
 
     def __init__(self, stage: Stage, listener: Listener) -> None:
         self.stage, self.listener = stage, listener
-        done = run(stage.home, "create", GARDEN, "--members", "--name", "ann", *stage.options)
+        done = run(stage.home, "create", CHANNEL, "--members", "--name", "ann", *stage.options)
         assert done.returncode == 0, done.stderr
-        self.pipes = {"ann": stage.pipe("ann", "--json-input", channel=GARDEN)}
+        self.pipes = {"ann": stage.pipe("ann", "--json-input", channel=CHANNEL)}
         self.announced = self._announcement()
         for name in ("bob", "cas"):
-            self.pipes[name] = pipe = stage.pipe(name, "--json-input", channel=GARDEN)
+            self.pipes[name] = pipe = stage.pipe(name, "--json-input", channel=CHANNEL)
             who = self.sender_id(name)
             self.let_in(who)
             pipe.until_event("member", sender_id=who, status="member")
@@ -57,7 +57,7 @@ class Garden:
 
     def texts(self, name: str) -> list[str]:
         """Return the posts that are alive for a member, from its database."""
-        done = run(self.stage.home, "log", GARDEN, "--json", "--name", name)
+        done = run(self.stage.home, "log", CHANNEL, "--json", "--name", name)
         assert done.returncode == 0, done.stderr
         return [line["message"]["text"] for line in map(json.loads, done.stdout.splitlines()) if "message" in line]
 
@@ -70,7 +70,7 @@ class Garden:
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             for topic, payload in list(self.listener.heard):
-                found = read_announcement(payload, GARDEN) if topic == _TOPICS.announcement else None
+                found = read_announcement(payload, CHANNEL) if topic == _TOPICS.announcement else None
                 if found is not None:
                     return found
             time.sleep(0.05)
@@ -80,15 +80,15 @@ class Garden:
 class FalseMember:
     """An engine with a key of its own, which the attacker drives: what it sends is what the attacker likes."""
 
-    def __init__(self, garden: Garden) -> None:
-        self.garden, self.key = garden, new_key()
-        creator = garden.announced.creator
+    def __init__(self, target: MembersTarget) -> None:
+        self.target, self.key = target, new_key()
+        creator = target.announced.creator
         self._at = 0
         self.engine = TimberEngine(TIMBER["demo"], Signer(self.key.public_key, self.key.sign), CODEC, verify, _now())
-        self.engine.join(garden.announced.data_set, [member_id(creator)], _now())
-        send(garden, self.key, sender_id_of(creator), None)
-        garden.let_in(self.key.sender_id)
-        self.run(lambda: self.engine.me is not None and len(self.engine.members()) == len(garden.pipes) + 1)
+        self.engine.join(target.announced.data_set, [member_id(creator)], _now())
+        send(target, self.key, sender_id_of(creator), None)
+        target.let_in(self.key.sender_id)
+        self.run(lambda: self.engine.me is not None and len(self.engine.members()) == len(target.pipes) + 1)
 
     def run(self, until: Callable[[], bool], patience: float = PATIENCE) -> None:
         """Take part as an honest member would, until something holds."""
@@ -96,13 +96,13 @@ class FalseMember:
         while not until():
             if time.monotonic() > end:
                 raise TimeoutError("the false member does not come so far")
-            heard = list(self.garden.listener.heard)
+            heard = list(self.target.listener.heard)
             for topic, payload in heard[self._at :]:
                 self._take(topic, payload)
             self._at = len(heard)
             self.engine.advance(_now())
             for packet in self.engine.take().packets:
-                send(self.garden, self.key, sender_of(packet.peer), packet.message)
+                send(self.target, self.key, sender_of(packet.peer), packet.message)
             time.sleep(0.02)
 
     def take_part(self, seconds: float) -> None:
@@ -113,7 +113,7 @@ class FalseMember:
         place = _TOPICS.place(topic)
         if place is None or place.what != "timber" or place.to != self.key.sender_id:
             return
-        envelope = open_packet(payload, GARDEN, self.garden.announced.data_set, place.frm)
+        envelope = open_packet(payload, CHANNEL, self.target.announced.data_set, place.frm)
         if not isinstance(envelope, str):
             found = CODEC.decode(envelope.packet)
             assert not isinstance(found, Refusal)
@@ -124,11 +124,11 @@ class FalseMember:
         return [one.member for one in self.engine.members() if one.key != self.key.public_key]
 
 
-def send(garden: Garden, key: Identity, to: str, message: Message | None) -> None:
+def send(target: MembersTarget, key: Identity, to: str, message: Message | None) -> None:
     """Send a packet to one member, in an envelope that this key signs. None: an empty one, which knocks."""
     raw = b"" if message is None else CODEC.encode(message)
-    payload = seal_packet(key, GARDEN, garden.announced.data_set, "let me in", raw)
-    garden.listener.publish(_TOPICS.timber(to, key.sender_id), payload)
+    payload = seal_packet(key, CHANNEL, target.announced.data_set, "let me in", raw)
+    target.listener.publish(_TOPICS.timber(to, key.sender_id), payload)
 
 
 def _now() -> Now:

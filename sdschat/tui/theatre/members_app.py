@@ -15,8 +15,8 @@ from textual.widgets import Static
 
 from sdschat.tui.beside import end_after, run_beside
 from sdschat.tui.model.words import ASCII, UNICODE, count
-from sdschat.tui.terminal import OrderedKeys, driver
-from sdschat.tui.theatre.garden import MEMBERS, WORD, Garden, GardenPlayer, WordSearch
+from sdschat.tui.terminal import KeysWithoutAlt, driver
+from sdschat.tui.theatre.members import MEMBERS, WORD, MembersGroup, MembersPlayer, WordSearch
 from sdschat.tui.theatre.pane import Pane, Steady
 from sdschat.tui.themes import AUTO, PALETTES, LineStyle, keys_marked, theme_in_force
 
@@ -27,7 +27,7 @@ _SEARCH: Final = 1.0  # seconds between two searches of the files
 _KEYS: Final = ("space pause", "→ next act", "q quit")
 
 
-class GardenApp(OrderedKeys):
+class MembersApp(KeysWithoutAlt):
     """Three panes; above them the state of all, below them the words of the script."""
 
     TITLE = "sdschat"
@@ -42,9 +42,9 @@ class GardenApp(OrderedKeys):
     .pane { border: round $secondary; border-title-color: $foreground; border-subtitle-color: $foreground 75%;
         width: 1fr; height: 1fr; padding: 0 1; }
     #small { display: none; height: 1fr; padding: 1 2; }
-    GardenApp.-small #stage { display: none; }
-    GardenApp.-small #small { display: block; }
-    GardenApp.-ascii .pane { border: ascii $secondary; }
+    MembersApp.-small #stage { display: none; }
+    MembersApp.-small #small { display: block; }
+    MembersApp.-ascii .pane { border: ascii $secondary; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("space", "pause", show=False),
@@ -52,12 +52,12 @@ class GardenApp(OrderedKeys):
         Binding("q,ctrl+c,ctrl+q,escape", "end", show=False),
     ]
 
-    def __init__(self, garden: Garden, *, ascii_only: bool = False, theme: str | None = None) -> None:
+    def __init__(self, watched: MembersGroup, *, ascii_only: bool = False, theme: str | None = None) -> None:
         super().__init__(driver())
-        self.garden = garden
+        self.watched = watched
         self.palette = PALETTES[theme_in_force(theme or AUTO)]
         self.line_style = LineStyle(palette=self.palette, glyphs=ASCII if ascii_only else UNICODE, ids=False)
-        self.player = GardenPlayer(garden, self.tell)
+        self.player = MembersPlayer(watched, self.tell)
         self.panes = {nick: Pane(nick, self.line_style, notes=True) for nick in MEMBERS}
         self.state, self.told = Steady(id="state"), Static("", id="told", markup=False)
         self.keys, self.small = Static("", id="keys", markup=False), Static("", id="small", markup=False)
@@ -85,7 +85,7 @@ class GardenApp(OrderedKeys):
     async def search_on(self) -> None:
         """Search the files again and again."""
         while True:
-            self.found = await self.garden.search()
+            self.found = await self.watched.search()
             await asyncio.sleep(_SEARCH)
 
     def _plain(self, text: str) -> str:
@@ -101,28 +101,28 @@ class GardenApp(OrderedKeys):
             self.set_class(width < LEAST[0] or height < LEAST[1], "-small")
             needs = f"The three members need {LEAST[0]} columns and {LEAST[1]} lines; here are {width} and {height}."
             self.small.update(f"{needs} q quits.")
-        numbers = {nick: self.garden.settled(nick) for nick in MEMBERS}
+        numbers = {nick: self.watched.settled(nick) for nick in MEMBERS}
         for nick, pane in self.panes.items():
             self._entitle(pane, numbers)
-            pane.log_end.draw(self.garden.models[nick])
+            pane.log_end.draw(self.watched.models[nick])
         self._draw_state()
 
     def _entitle(self, pane: Pane, numbers: dict[str, int | None]) -> None:
         glyphs, number = self.line_style.glyphs, numbers[pane.nick]
-        here = self.garden.is_member(pane.nick)
+        here = self.watched.is_member(pane.nick)
         equal = len(set(numbers.values())) == 1
         sign = glyphs.acked if equal and here else glyphs.maybe if here else glyphs.refused
         style = self.line_style.style("acked" if equal and here else "unacked" if here else "refused")
         settled = f"settled {number}" if self.size.width >= _ROOMY else str(number)
         shown = settled if number else "knocks"
-        deaf = "hears nobody" if pane.nick in self.garden.silent else ""
+        deaf = "hears nobody" if pane.nick in self.watched.silent else ""
         out = "" if here or not number else "was put out"
         remark = " and ".join(filter(None, (deaf, out)))
         pane.entitle(sign, shown, [remark] if remark else [], style, flash=False)
 
     def _draw_state(self) -> None:
         glyphs = self.line_style.glyphs
-        members = sum(map(self.garden.is_member, MEMBERS))
+        members = sum(map(self.watched.is_member, MEMBERS))
         text = Text(count(members, "member"))
         self._was_found = self._was_found or self.found.having > 0
         if self._was_found:  # it means nothing before anybody wrote the word
@@ -148,8 +148,8 @@ class GardenApp(OrderedKeys):
         self.exit(0)
 
 
-async def show(garden: Garden, seconds: float | None, *, ascii_only: bool, theme: str | None) -> int:
+async def show(watched: MembersGroup, seconds: float | None, *, ascii_only: bool, theme: str | None) -> int:
     """Run until the user quits, or for `seconds`, and return the exit code."""
-    app = GardenApp(garden, ascii_only=ascii_only, theme=theme)
-    garden.failed = app.fail
+    app = MembersApp(watched, ascii_only=ascii_only, theme=theme)
+    watched.failed = app.fail
     return await run_beside(app, app.player.play(), app.search_on(), end_after(app, seconds))
