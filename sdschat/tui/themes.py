@@ -123,7 +123,7 @@ CONTRAST: Final = Palette(
         maybe="bold #00ffff", acked="bold #00ff00", refused="bold reverse #ff6060", remark="bold #ffff00",
         late="bold #ff80ff", action="italic", chosen="on #444444", heading="bold #ffffff", key="bold #00ffff",
     ),
-    (Style.parse("bold #ffffff"),),
+    tuple(Style(bold=True) + hue for hue in hues_on((0x44, 0x44, 0x44))),
 )  # fmt: skip
 _COLOURLESS: Final = {
     **dict.fromkeys(

@@ -251,7 +251,7 @@ def test_rules_are_as_wide_as_the_log() -> None:
         assert sum(len(segment.text) for segment in day_line(NOON, width, LineStyle())) >= width
 
 
-@pytest.mark.parametrize("name", ["dark", "light"])
+@pytest.mark.parametrize("name", ["dark", "light", "contrast"])
 def test_the_nick_of_everybody_can_be_read_on_its_background(name: str) -> None:
     palette = PALETTES[name]
     background = Color.parse(palette.theme.background or "").rgb
