@@ -265,3 +265,12 @@ async def test_frames_of_ascii_are_lit_as_well(s: Stage) -> None:
     s.app.query_one(LensBody).focus()
     await s.settle()
     assert _colour(s, panel.region) == lit
+
+
+@staged("lobby", "dev", size=(120, 30))
+async def test_a_column_is_free_between_the_log_and_both_lists(s: Stage) -> None:
+    """The line of the day ran into the corner of the list of channels, and the bar of a message to one touched it."""
+    day, *rows = s.lines()[1:10]
+    assert "╮ ─" in day
+    assert "─ ╭" in day
+    assert all(row[22] == " " for row in rows)
