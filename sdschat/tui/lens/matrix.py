@@ -11,7 +11,7 @@ from sdschat.node.view.engine_snapshot import filter_holds, filter_seen
 from sdschat.node.view.values import by_name
 from sdschat.tui.lens.trace import UNPROVEN
 from sdschat.tui.lens.view_input import Line, Span, ViewInput, columns, heading, line, paragraph
-from sdschat.tui.model.words import short
+from sdschat.tui.model.words import count, short
 
 _MESSAGES: Final = 20
 _ID: Final = 5
@@ -22,13 +22,13 @@ _MOST_FILL: Final = 0.6  # a fuller filter is not believed
 
 def view(view: ViewInput) -> list[Line]:
     entries = sorted(view.trace.log.values(), key=lambda entry: (entry.lamport, entry.message_id))[-_MESSAGES:]
-    room = max(1, (view.width - 14) // (_CELL + 1))
+    author = _width([view.who(entry.sender_id) for entry in entries], view.width // 4)
+    room = max(1, (view.width - _ID - author - 2) // (_CELL + 1))
     peers = sorted((peer.sender_id for peer in view.peek.peers[:room]), key=lambda peer: by_name(view.who(peer)))
     says = "A row for each of the last messages, a column for each of the others: who has it, as far as is known here."
     lines = [heading("who is known to hold what"), *paragraph(says, view.width, "note")]
     if not peers or not entries:
         return [*lines, line(("  nobody else was heard here yet" if entries else "  no messages yet", "note"))]
-    author = _width([view.who(entry.sender_id) for entry in entries], view.width // 4)
     cell = _width([view.who(peer) for peer in peers], (view.width - _ID - author - 3 - _WORDS) // len(peers) - 1)
     widths = (_ID, author, *(cell for _ in peers))
     left = view.width - sum(widths) - len(widths)  # for the first words
@@ -39,12 +39,16 @@ def view(view: ViewInput) -> list[Line]:
         chosen = "mention" if entry.message_id == view.selection else "id"
         words = (view.text_of(entry.message_id, left) if left >= _WORDS else "", "note")
         lines.append(columns(widths, (short(entry.message_id), chosen), wrote, *cells, words))
+    more = len(view.peek.peers) - len(peers)
+    if more:
+        says = f"{count(more, 'other')} without room here. Select a message (Alt+Up): all who have it are named."
+        lines += [line(""), *paragraph(says, view.width, "note", 2)]
     return [*lines, *_holders(view), line(""), *_signs(view)]
 
 
 def _width(names: list[str], room: int) -> int:
     """Return the columns for names: as many as the longest one has, if there are so many."""
-    return max(_CELL, min(room, max(map(cell_len, names))))
+    return max(_CELL, min(room, max(map(cell_len, names), default=0)))
 
 
 def known(view: ViewInput, peer: str, message_id: str) -> str:

@@ -102,6 +102,21 @@ def test_the_matrix_has_whole_names_where_there_is_room(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
+def test_the_matrix_of_many_has_no_broken_rows_and_counts_those_without_room(tmp_path: Path) -> None:
+    """The columns were counted without the names of authors: each row went on in a second line."""
+
+    async def story() -> None:
+        async with looking(tmp_path, "bartholomew", "eve", "fay", "gus") as look:
+            await look.own.until(PresenceChanged)
+            look.say("bartholomew", "by him")
+            await look.until("matrix", "by him", "eve", "fay", "gus")
+            shown = look.text("matrix", width=44).splitlines()
+            assert max(len(line.rstrip()) for line in shown) <= 44
+            assert any(line.startswith("  1 other without room here.") for line in shown)
+
+    asyncio.run(story())
+
+
 def test_a_message_only_in_a_filter_is_possible_and_no_more(tmp_path: Path) -> None:
     """Send a packet made by hand: a real participant also names, in some packets, messages of its filter."""
     key = Identity(b"e" * 32)
