@@ -46,10 +46,12 @@ def _list(view: ViewInput) -> list[Line]:
         if isinstance(message, Refusal):
             what, style = f"refused: {message.reason}", "refused"
         elif isinstance(message, Message):
-            what, style = f"{message.kind} of ", ""
+            what, style = f"{message.kind} by ", ""
             author = line((view.who(message.sender_id), f"nick:{message.sender_id}"))
+            if message.sender_id == view.peek.me:
+                author += line((", back from the broker", "note"))
         else:
-            what, style = f"ours, {seen.why}", "note"
+            what, style = seen.why, "note"
         lines.append(
             columns(
                 (6, 3, 8, 8),

@@ -40,8 +40,8 @@ def test_packet_lists_what_came_and_went_and_opens_one_by_number(tmp_path: Path)
         async with looking(tmp_path, "bob") as look:
             look.say("bob", "hello")
             look.say("ann", "hi")
-            shown = await look.until("packet", "content of bob", "ours, message")
-            row = next(line for line in shown.splitlines() if "content of bob" in line)
+            shown = await look.until("packet", "content by bob", "  message")
+            row = next(line for line in shown.splitlines() if "content by bob" in line)
             number = row.split()[0]
             opened = look.text("packet", argument=number)
             assert f"packet {number}, in, live" in opened
@@ -55,8 +55,8 @@ def test_a_packet_that_breaks_the_rules_is_said_to(tmp_path: Path) -> None:
         async with looking(tmp_path) as look:
             bad = SdsCodec().encode(Message("stranger", "sync-1", ROOM, 5))
             look.own.node.sessions[ROOM].receive(bad, "live")
-            shown = await look.until("packet", "sync of")
-            number = next(line for line in shown.splitlines() if "sync of" in line).split()[0]
+            shown = await look.until("packet", "sync by")
+            number = next(line for line in shown.splitlines() if "sync by" in line).split()[0]
             opened = look.text("packet", argument=number)
             assert "breaks S-010" in opened
             assert "breaks S-051" in opened
@@ -73,7 +73,7 @@ def test_a_list_without_packets_says_so(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
-@pytest.mark.parametrize(("view", "wanted"), [("packet", "content of bob"), ("events", "sync received from bob")])
+@pytest.mark.parametrize(("view", "wanted"), [("packet", "content by bob"), ("events", "sync received from bob")])
 def test_who_sent_it_stands_in_their_colour(tmp_path: Path, view: str, wanted: str) -> None:
     async def story() -> None:
         async with looking(tmp_path, "bob") as look:
