@@ -21,6 +21,7 @@ _NAME: Final = 40
 _SIDES: Final = 8  # columns of the frame around the keys
 _INPUT_KEYS: Final = ("Enter send", "Alt+Enter new line", "Tab complete", "/ commands")
 _KEYS_OF_CHOSEN: Final = ("Enter send", "F6 answer it, copy it", "F5 details", "Esc back")
+_KEYS_OF_GAP: Final = ("Enter send", "F5 details", "Esc back")
 _KEYS_OF_LENS: Final = ("Esc closes the Lens", "Alt+Left Right views", "F6, Tab scroll")
 _KEYS_OF_ANSWER: Final = ("Enter answer", "Esc no answer")
 _KEYS_OF_REFUSED: Final = ("Enter again", "Esc empty the input")
@@ -108,13 +109,15 @@ class Frames:
         if self._screen.lens_open:
             return _KEYS_OF_LENS
         model = self._screen.workspace.models.get(self._screen.workspace.shown)
-        return _INPUT_KEYS if model is None or model.selected is None else _KEYS_OF_CHOSEN
+        if model is None or model.selected is None:
+            return _INPUT_KEYS
+        return _KEYS_OF_GAP if model.selected in model.timeline.gaps else _KEYS_OF_CHOSEN
 
     def _rule(self, title: str) -> Content:
         """Return the line above the input: where the text goes, and at its right the other channels or the keys."""
         width = self._screen.width
         keys = self._named_keys()
-        of_input = keys in (_INPUT_KEYS, _KEYS_OF_CHOSEN, ())
+        of_input = keys in (_INPUT_KEYS, _KEYS_OF_CHOSEN, _KEYS_OF_GAP, ())
         names_others = of_input and not self._lists[0].display  # else the list of channels does
         shown = (self._others if names_others else []) or [(each, "") for each in keys]
         badges = self._fitted(shown, width - cell_len(title) - 9)

@@ -19,6 +19,7 @@ from sdschat.sds.events import Rejected, StateChanged
 from sdschat.sds.values import AckState, Now
 from sdschat.store.direct import newest_with
 from sdschat.store.display_rows import DirectRow
+from sdschat.tui.model.items import gap_words
 from sdschat.tui.model.workspace import TalkModel
 from sdschat.wire.catchup_codec import DIRECT, SyncCodec
 from tests.node.catching import say, start, stop
@@ -347,7 +348,7 @@ def test_a_message_that_goes_without_an_earlier_one_says_so_until_that_comes(tmp
             model = TalkModel(views, name)
             model.open_at_end()
             model.refresh_gaps(always=True)
-            assert (model.gap_sentence(first) or "").startswith("1 message by ann is lost")
+            assert gap_words(model.timeline.gaps[first], now.wall).startswith("1 message by ann is lost")
             _hand_over(ann, bob, first)
             bob.node.sessions["lobby"].mark_ready()
             await bob.until(DirectSaid, lambda told: told.message_id == first)

@@ -94,8 +94,21 @@ async def test_a_gap_counts_down_and_can_be_selected(s: Stage) -> None:
     before = s.text()
     await s.until(lambda: s.text() != before, "the countdown stands still")
     assert isinstance(gap, GapItem)
-    await s.enter("/info")
-    assert "by bob" in s.text()
+
+
+@staged(peers=("bob", "carol"), changes=SLOW, size=(100, 30))
+async def test_details_of_a_gap_say_more_than_its_line(s: Stage) -> None:
+    """The sentence of the selection stood there twice, with keys to answer and to copy what is not here."""
+    message_id = await unheard(s, "unheard")
+    s.say("after", "carol")
+    await s.until_text("1 missing")
+    await s.press("alt+up")
+    assert "F5 details" in s.text()
+    assert "answer it" not in s.text()
+    await s.press("f5")
+    page = s.text()
+    assert message_id in page
+    assert "of carol, which waits" in page
 
 
 @staged(peers=("bob", "carol"), changes=SOON)

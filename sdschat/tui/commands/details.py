@@ -6,16 +6,17 @@ from collections.abc import Iterator
 from typing import Final
 
 from sdschat.node.view.roles import Roles, roles_of
-from sdschat.node.view.values import Conversation, Shown
+from sdschat.node.view.values import Conversation, Lost, Shown
 from sdschat.tui.host import Host
 from sdschat.tui.model.channel import ChannelModel
-from sdschat.tui.model.items import MessageItem, first_line, first_words
+from sdschat.tui.model.items import GapItem, MessageItem, first_line, first_words, gap_words
 from sdschat.tui.model.status import provenance
-from sdschat.tui.model.words import TEXT_LIMIT, apart, clean, clean_name, day_and_time, listed, short
+from sdschat.tui.model.words import TEXT_LIMIT, apart, clean, clean_name, count, day_and_time, duration, listed, short
 
 _ID: Final = 128
 _COPY: Final = 400
 _WHOLE: Final = 1 << 20  # characters: more than a message can have
+_NAMED: Final = 8  # messages that wait for one that is missing
 _TEXT: Final = 50  # letters of a message that tell it from others
 
 
@@ -61,6 +62,24 @@ def details_of(host: Host, model: ChannelModel, shown: Shown) -> Iterator[str]:
         cut = len(entry.text) >= TEXT_LIMIT  # else another text may stand for it, as of somebody who is muted
         text = clean(shown.text or "", limit=_WHOLE, lines=True).strip("\n") if cut else entry.text
         yield from map(apart, text.split("\n"))
+
+
+def details_of_gap(model: ChannelModel, gap: GapItem, now: int) -> Iterator[str]:
+    """Yield everything about a missing or a lost message, line by line."""
+    yield gap_words(gap, now)
+    what = gap.what
+    if isinstance(what, Lost):
+        yield _about("lost", day_and_time(what.at))
+    else:
+        label, more = "named", len(what.named_by) - _NAMED
+        for waiting in what.named_by[:_NAMED]:
+            yield _about(label, f"by {short(waiting.message_id, 8)} of {model.name_of(waiting.sender_id)}, which waits")
+            label = ""
+        if more > 0:
+            yield _about(label, f"and by {count(more, 'more message')}")
+        yield _about("missed", f"since {day_and_time(what.since)}")
+        yield _about("lost", f"in {duration(what.lost_at - now)} of connection, unless it comes")
+    yield _about("id", clean_name(gap.message_id, limit=_ID))
 
 
 def _about(label: str, value: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sdschat.node.view.moments import parse_moment
-from sdschat.tui.commands.details import details_of
+from sdschat.tui.commands.details import details_of, details_of_gap
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.from_events import links_in
 from sdschat.tui.model.results import CommandError
@@ -92,10 +92,7 @@ def info(host: Host, argument: str) -> None:
     message_id = host.message_in_question(argument)
     shown = host.conversation.message(message_id)
     if shown is None:
-        gap = host.model.gap_sentence(message_id)
-        if gap is None:
-            raise CommandError("That message is not in this log.")
-        host.answer(gap, "missing")
+        _gap_info(host, message_id)
         return
     model, before = host.model, shown
 
@@ -105,6 +102,20 @@ def info(host: Host, argument: str) -> None:
         return "\n".join(details_of(host, model, shown))
 
     host.answer(details(), "message", details)
+
+
+def _gap_info(host: Host, message_id: str) -> None:
+    model = host.model
+    before = model.timeline.gaps.get(message_id)
+    if before is None:
+        raise CommandError("That message is not in this log.")
+
+    def details() -> str:
+        """Return everything about the gap as it is now; as it was, once the message is here."""
+        gap = model.timeline.gaps.get(message_id, before)
+        return "\n".join(details_of_gap(model, gap, model.view.now().wall))
+
+    host.answer(details(), "lost" if before.lost else "missing", details)
 
 
 def _links(host: Host, argument: str) -> None:

@@ -19,7 +19,7 @@ from sdschat.node.view.values import AckState, Key, Shown, shown_of
 from sdschat.tui.model import history
 from sdschat.tui.model.event_notes import DETAIL, kept_note, left_over, note_of
 from sdschat.tui.model.from_events import phase_of
-from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, Tone, gap_items, gap_words
+from sdschat.tui.model.items import Fate, MessageItem, NoteItem, Phase, Tone, gap_items
 from sdschat.tui.model.late import LateMessages
 from sdschat.tui.model.members import HEARD, MembersLines, journey_of
 from sdschat.tui.model.message_rows import MessageRows
@@ -136,10 +136,6 @@ class ChannelModel:
         only, connected = is_only_member(self.view.node, self.name), self.connection.state == "connected"
         partner, way = conversation.partner(), journey_of(conversation, entry.message_id)
         return fate_sentence(entry, entry.fate, own, people, now, partner, way, only_member=only, connected=connected)
-
-    def gap_sentence(self, message_id: str) -> str | None:
-        gap = self.timeline.gaps.get(message_id)
-        return None if gap is None else gap_words(gap, self.view.now().wall)
 
     def name_of(self, sender_id: str | None, nick: str = "") -> str:
         """Return the name of a participant, as rows show it."""
