@@ -15,6 +15,8 @@ from sdschat.timber.values import CheckpointMark, Packet, Reason, StatePage, Sta
 STATES_AN_HOUR: Final = 3  # for one peer, who may lose some pages or start again; there are others to ask
 _FEW: Final = 16  # pages: of a small state there may be as many
 _HOUR: Final = 60 * MINUTE
+_PAGES_A_ROUND: Final = 40  # full ones in a `sync_interval`: so fast a peer may give all, beyond its turn
+DOUBLINGS: Final = 6  # of the time until the same is tried with a peer again, and of a turn
 
 
 class GivenState(NamedTuple):
@@ -35,6 +37,13 @@ class _Paged(NamedTuple):
     since: int
 
 
+class _Rest(NamedTuple):
+    """A peer that was asked for its state, and gave none."""
+
+    times: int
+    until: int
+
+
 class StateGiver:
     """Gives one state at a time. Nothing in it must survive a stop."""
 
@@ -42,12 +51,23 @@ class StateGiver:
         self.core = core
         self.given: GivenState | None = None
         self.given_at = 0
-        self.paged: dict[bytes, _Paged] = {}
+        self.paged: dict[tuple[bytes, bool], _Paged] = {}  # by peer, and if it asked
+        self.newest: dict[bytes, int] = {}  # the number of the newest question for a first page, by peer
+
+    def offer(self, peer: bytes) -> None:
+        """Send the first page to a peer that seems to be behind."""
+        self.answer(peer, StateWanted(0, 0))
 
     def answer(self, peer: bytes, wanted: StateWanted) -> None:
-        """Send the page that a peer asks for, if there is a state for it."""
+        """Send the page that a peer asks for, if there is a state for it.
+
+        Anybody may send an old question again, or an old clock, by which a peer seems to be behind. First pages for
+        these count apart, so that they use up nothing of what the peer itself asks for.
+        """
         core = self.core
+        asked = bool(wanted.page) or wanted.number > self.newest.get(peer, 0)
         if not wanted.page:
+            self.newest[peer] = max(wanted.number, self.newest.get(peer, 0))
             core.compact()
             if not self._may_give_again(peer):
                 made = self._make(peer)
@@ -62,11 +82,11 @@ class StateGiver:
         elif peer not in given.takers or wanted.number != given.mark.number:
             return  # it has pages of a state that was made before
         self.given_at = core.mono
-        if wanted.page < len(given.bodies) and self._may_page(peer, wanted.page, len(given.bodies)):
+        if wanted.page < len(given.bodies) and self._may_page((peer, asked), wanted.page, len(given.bodies)):
             page = StatePage(given.mark, wanted.page, len(given.bodies), given.bodies[wanted.page])
             core.packets.append(Packet(peer, page))
 
-    def _may_page(self, peer: bytes, page: int, total: int) -> bool:
+    def _may_page(self, peer: tuple[bytes, bool], page: int, total: int) -> bool:
         """True if a peer may have a page now: a request is small, and a state may be large."""
         mono = self.core.mono
         paged = self.paged.get(peer)
@@ -113,27 +133,50 @@ class TakenState:
     mark: CheckpointMark
     total: int
     bodies: list[bytes]
+    until: int  # when its turn is over, if another peer offers a state
     size: int = 0
 
 
 class StateTaker:
-    """Takes one state at a time: only pages that were asked for, of whom they were asked, each once. Nothing in it must
-    survive a stop."""
+    """Takes one state at a time: only pages that were asked for, of whom they were asked, each once. A peer that gives
+    none, or one too slowly, lets others go first. Nothing in it must survive a stop."""
 
     def __init__(self, core: EngineState) -> None:
         self.core = core
         self.taken: TakenState | None = None
         self.taken_at = 0
         self.asked: set[bytes] = set()  # peers that may send a first page, each one: it answers a clock too
+        self.asking: bytes | None = None  # the peer that was asked last, until its first page comes
         self.asked_until = core.mono  # before that, nobody else is asked
+        self.rests: dict[bytes, _Rest] = {}
+        self.number = 0  # of our newest question for a first page, which none of an earlier run has
 
     def ask(self, peer: bytes) -> None:
         """Ask a peer for its state, if no other one is asked now: a state may be large."""
-        core = self.core
-        if self.taken is None and self.asked_until <= core.mono:
-            self.asked_until = core.mono + core.config.retry // 4
-            self.asked.add(peer)
-            core.packets.append(Packet(peer, StateWanted(0, 0)))
+        core, taken = self.core, self.taken
+        if self.asked_until > core.mono or (taken is not None and (peer == taken.peer or core.mono < taken.until)):
+            return
+        if taken is not None:
+            self.failed(taken.peer)
+        elif self.asking is not None:
+            self.failed(self.asking)
+        if self._is_resting(peer):
+            return
+        self.asking = peer
+        self.number = max(self.number + 1, core.wall)
+        self.asked_until = core.mono + core.config.retry // 4
+        self.asked.add(peer)
+        core.packets.append(Packet(peer, StateWanted(self.number, 0)))
+
+    def _is_resting(self, peer: bytes) -> bool:
+        return peer in self.rests and self.core.mono < self.rests[peer].until
+
+    def failed(self, peer: bytes) -> None:
+        """Let others go first from now on: this one gave no state, or one that cannot be taken."""
+        times = self.rests[peer].times + 1 if peer in self.rests else 0
+        rest = self.core.config.sync_interval << min(times, DOUBLINGS)
+        self.rests[peer] = _Rest(times, self.core.mono + rest)
+        self.taken = self.asking = None
 
     def ask_again(self) -> bool:
         """Ask for the page that we wait for. False if we wait for none."""
@@ -143,18 +186,19 @@ class StateTaker:
 
     def expire(self) -> None:
         """Forget the pages of a peer that sends no more of them."""
-        if self.core.mono - self.taken_at > 2 * self.core.config.sync_interval:
-            self.taken = None
+        if self.taken is not None and self.core.mono - self.taken_at > 2 * self.core.config.sync_interval:
+            self.failed(self.taken.peer)
 
     def take(self, peer: bytes, page: StatePage) -> bytes | None:
         """Take in a page, and ask for the next one. Return all bytes of the state with the last one."""
         core, taken = self.core, self.taken
         if page.mark.number <= core.replica.mark.number:
             return None
-        if page.page == 0 and peer in self.asked:
+        if page.page == 0 and peer in self.asked and not self._is_resting(peer):
             self.asked.discard(peer)
             if taken is None or (taken.peer == peer and taken.mark != page.mark):
-                taken = TakenState(peer, page.mark, page.pages, [])
+                turn = 2 * core.config.sync_interval << min(len(self.rests), DOUBLINGS)
+                taken, self.asking = TakenState(peer, page.mark, page.pages, [], core.mono + turn), None
         if taken is None or (taken.mark, taken.total, taken.peer) != (page.mark, page.pages, peer):
             core.refuse(peer, Reason.OTHER_STATE, "page")
             return None
@@ -163,8 +207,9 @@ class StateTaker:
         self.taken, self.taken_at = taken, core.mono
         taken.bodies.append(page.body)
         taken.size += len(page.body)
+        taken.until += core.config.sync_interval * len(page.body) // limits.PAGE_BYTES // _PAGES_A_ROUND
         if taken.size > limits.STATE_BYTES:
-            self.taken = None
+            self.failed(peer)
             core.refuse(peer, Reason.TOO_LARGE, "state")
             return None
         if len(taken.bodies) < taken.total:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from sdschat.timber import limits
 from sdschat.timber.core import EngineState
 from sdschat.timber.events import Founded, StateAdopted
-from sdschat.timber.pages import StateGiver, StateTaker, goes_on_from
+from sdschat.timber.pages import DOUBLINGS, StateGiver, StateTaker, goes_on_from
 from sdschat.timber.replica import Replica
 from sdschat.timber.state_check import check_state
 from sdschat.timber.taking_over import take_over
@@ -41,9 +41,6 @@ class SentBefore(NamedTuple):
     lacked: dict[int, int]  # the most that it had of each slot
     times: int  # in a row
     again_at: int
-
-
-DOUBLINGS = 6  # of the time until the same is sent to a peer again
 
 
 class Syncing:
@@ -158,7 +155,9 @@ class Syncing:
             if sync.clock and not sync.operations:
                 self.taker.ask(peer)
             return
-        self.bases[peer] = core.mono, sync.base
+        _, known = self.bases.get(peer, (0, sync.base))
+        if sync.base.number >= known.number:  # or it is an old packet, which anybody may send again
+            self.bases[peer] = core.mono, sync.base
         before = replica.arrivals
         refused = core.refusals.by_reason[Reason.CHECKSUM]
         for operation in sync.operations:
@@ -167,6 +166,8 @@ class Syncing:
         if core.refusals.by_reason[Reason.CHECKSUM] > refused:
             others += [one for operation in sync.operations for one in self._named(operation)]
         self._show(peer, others)
+        if not goes_on_from(replica, sync.base) and not self._stands():
+            self.taker.ask(peer)
         theirs = dict(sync.clock)
         if self._behind(theirs):
             self._offer(peer, nothing=not theirs)
@@ -303,7 +304,7 @@ class Syncing:
         if nothing:
             self._say_clock(peer)
         else:
-            self.receive_wanted(peer, StateWanted(0, 0))
+            self.giver.offer(peer)
 
     def receive_wanted(self, peer: bytes, wanted: StateWanted) -> None:
         core = self.core
@@ -327,8 +328,9 @@ class Syncing:
         state = core.codec.decode_state(raw)
         if isinstance(state, Refusal):
             core.refuse(peer, state.reason, state.detail)
-        else:
-            self.adopt(peer, state)
+            self.taker.failed(peer)
+        elif not self.adopt(peer, state):
+            self.taker.failed(peer)
 
     def _stands(self) -> bool:
         """True if we cannot have been removed: too few electors are left to decide it, without those that went on from
@@ -352,8 +354,8 @@ class Syncing:
         heard, base = self.bases.get(replica.committee.slots[slot].member, (since - 1, replica.mark))
         return slot == replica.me or (heard >= since and goes_on_from(replica, base))
 
-    def adopt(self, peer: bytes, state: State) -> None:
-        """Let a peer's state take the place of ours. A member in good standing is never behind one."""
+    def adopt(self, peer: bytes, state: State) -> bool:
+        """Let a peer's state take the place of ours, if it can. A member in good standing is never behind one."""
         core = self.core
         old = core.replica
         if old.tree.first is not None:
@@ -364,7 +366,7 @@ class Syncing:
             ours = any(slot.key == key and slot.seq > 0 and row.last is None for row, slot in pairs)
             if not same or len(state.slots) < len(slots) or ours or self._stands():
                 core.refuse(peer, Reason.OTHER_STATE, "not of this data set, or we are a member in it")
-                return
+                return False
         replica = Replica()
 
         try:
@@ -376,7 +378,7 @@ class Syncing:
             )
         except (ValueError, IndexError):
             core.refuse(peer, Reason.OTHER_STATE, "does not fit together")
-            return
+            return False
         first = old.tree.first is None
         take_over(core, replica, state)
         if first:
@@ -386,3 +388,4 @@ class Syncing:
         returned = any(slot.seq and slot.why != "left" for slot in mine)
         core.events.append(StateAdopted(state.mark, peer, again, returned))
         self._say_clock(peer)  # what was written since the state was made
+        return True

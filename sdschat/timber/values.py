@@ -203,7 +203,7 @@ class Submit(NamedTuple):
 class StateWanted(NamedTuple):
     """A request for a page of the sender's state."""
 
-    number: int  # of the checkpoint of earlier pages; 0: any
+    number: int  # of the checkpoint of earlier pages; for the first page larger than in earlier questions
     page: int
 
 

@@ -257,6 +257,8 @@ def _state(codec: TimberCodec, parsed: pb.TimberState) -> State:
 def _post(parsed: pb.TimberPost) -> Post:
     numbers = (parsed.number, parsed.place, parsed.time, parsed.edit, parsed.answers_number)
     within(max(numbers), limits.MAX_NUMBER, "post")
+    if len(parsed.text.encode()) > limits.MAX_TEXT_BYTES:
+        raise BadField(Reason.TOO_LARGE, "text")
     answers = PostId(parsed.answers_author, parsed.answers_number) if parsed.answers_number else None
     name = PostId(parsed.author, parsed.number)
     return Post(name, parsed.place, parsed.time, parsed.text, parsed.edit, answers)

@@ -35,6 +35,11 @@ SUITES: Final = (
         ("tests/identity", "tests/vectors/test_content.py", "tests/vectors/test_sealing.py"),
         ("tests/node/test_proofs.py", "tests/node/test_altered.py", "tests/node/test_members_refused.py"),
     ),
+    Suite(
+        "sdschat/timber",
+        ("tests/timber",),
+        ("tests/timber/test_runs.py", "tests/timber/test_model.py", "tests/timber/test_processes.py"),
+    ),
 )
 
 

@@ -131,16 +131,16 @@ def test_a_state_of_many_pages_is_not_given_over_and_over(monkeypatch: pytest.Mo
         return [message for message in messages if isinstance(message, StatePage)]
 
     start = len(group["alice"].sent)
-    group.deliver("alice", StateWanted(0, 0), "carol")
+    group.deliver("alice", StateWanted(group.now.wall, 0), "carol")
     group.settle(100)
     (first,) = given(start)
     assert first.pages > pages.STATES_AN_HOUR * 4
     for again in range(pages.STATES_AN_HOUR * 4):
         for page in range(again == 0, first.pages):
-            group.deliver("alice", StateWanted(first.mark.number, page), "carol")
+            group.deliver("alice", StateWanted(first.mark.number if page else group.now.wall, page), "carol")
         group.settle(WHILE)
     assert len(given(start)) == pages.STATES_AN_HOUR * first.pages
     group.settle(HOUR)
-    group.deliver("alice", StateWanted(0, 0), "carol")
+    group.deliver("alice", StateWanted(group.now.wall, 0), "carol")
     group.settle(100)
     assert len(given(start)) == pages.STATES_AN_HOUR * first.pages + 1
