@@ -76,6 +76,10 @@ _OTHERS_ANSWER: Final = 10.0
 _PAUSE: Final = 1.0  # seconds without input that end a message
 
 
+class _Unsaved(CommandProblem):
+    """Nothing can be saved, so nothing is sent. The end of the node is one more try."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Order:
     channel: str
@@ -135,7 +139,16 @@ def command(
         standard_input()  # raises CommandProblem if it is closed, before anything is started
     refuse_namesakes(chosen, name)
     order = _Order(name, text, wait, patience, ephemeral, to, chosen.text("broker") is None, chosen.profile)
-    return run_node(chosen, lambda node: _Sending(node, order).run(), [name], catches_up=False, data_set=dataset)
+    begun: list[_Sending] = []
+
+    async def send(node: Node) -> int:
+        begun.append(_Sending(node, order))
+        return await begun[0].run()
+
+    try:
+        return run_node(chosen, send, [name], catches_up=False, data_set=dataset)
+    except _Unsaved as problem:
+        return begun[0].after_the_end(problem)
 
 
 class _Sending:
@@ -174,7 +187,7 @@ class _Sending:
             async with asyncio.timeout(order.patience):
                 while self._open:
                     if self._unsaved:  # what is not saved is not sent
-                        raise CommandProblem(f"The message was not sent: {self._unsaved}. {_NOT_KEPT}", UNEXPECTED)
+                        raise _Unsaved(f"The message was not sent: {self._unsaved}.")
                     self._moved.clear()
                     await self._moved.wait()
                     if self._refused:
@@ -187,6 +200,16 @@ class _Sending:
         if self._by and sys.stderr.isatty():
             say(self._witnesses())
         return DONE
+
+    def after_the_end(self, problem: _Unsaved) -> int:
+        """Return the exit code after the node has ended, which saves and sends what it then can. Raises CommandProblem
+        with what became of the text."""
+        if not self._open:
+            return DONE
+        fate = _NOT_KEPT
+        if len(self._unsaid) < self._sent:  # the ids of the others are printed
+            fate = self._kept() if not self._unsaid else f"{len(self._unsaid)} of {self._sent} texts were not kept."
+        raise CommandProblem(f"{problem} {fate}", problem.exit_code) from problem
 
     def _witnesses(self) -> str:
         """Return who acknowledged, and of whom nobody signed it: their word counts where `trust.unsigned` says so."""
@@ -351,12 +374,14 @@ class _Sending:
         return body.state >= wanted
 
     def _not_sent(self) -> CommandProblem:
-        order = self._order
-        kept = f"It is saved, and sent again with the next command that joins {order.channel} as {order.profile}."
-        if order.ephemeral:
-            kept = "Nobody keeps it: it is gone."
         code = NOT_AUTHORISED if _FORBIDDEN in self._refused else UNEXPECTED
-        return CommandProblem(f"The message was not sent: {self._refused} {kept}", code)
+        return CommandProblem(f"The message was not sent: {self._refused} {self._kept()}", code)
+
+    def _kept(self) -> str:
+        order = self._order
+        if order.ephemeral:
+            return "Nobody keeps it: it is gone."
+        return f"It is saved, and sent again with the next command that joins {order.channel} as {order.profile}."
 
     def _late(self) -> str:
         which = "The message was" if self._sent == 1 else f"{len(self._open)} of {self._sent} messages were"

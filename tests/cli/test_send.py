@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.cli.errors import CommandProblem
-from sdschat.cli.send import _Order, _Sending
+from sdschat.cli.send import _Order, _Sending, _Unsaved
 from sdschat.node.events import ConnectionChanged, MessageDelivered, NodeEvent
 from tests.cli.processes import Pipe, run
 from tests.node.test_proofs import sync
@@ -119,26 +119,40 @@ def test_a_profile_keeps_its_nick_until_another_is_given(tmp_path: Path, url: st
     ]
 
 
+async def _with_full_disk(tmp_path: Path, *, room_at_the_end: bool) -> int:
+    """Send while the disk is full, end the node, and return the exit code of the command."""
+    async with world(tmp_path) as place:
+        node = place.start("ann").node
+        connection = node.profile.store.connection
+
+        def fill(event: NodeEvent) -> None:
+            if isinstance(event.body, ConnectionChanged) and event.body.state == "connected":
+                pages = connection.execute("PRAGMA page_count").fetchone()[0]
+                connection.execute(f"PRAGMA max_page_count = {pages}")
+
+        node.listen(fill)
+        sending = _Sending(node, _Order("dev", "x" * 30_000, "sent", 60, False, "", False, "ann"))
+        with pytest.raises(_Unsaved) as raised:
+            await asyncio.wait_for(sending.run(), 20)
+        if room_at_the_end:
+            connection.execute("PRAGMA max_page_count = 100000")
+        await node.close()
+        return sending.after_the_end(raised.value)
+
+
 def test_a_full_disk_ends_it_at_once_with_what_became_of_the_text(tmp_path: Path) -> None:
-    async def story() -> CommandProblem:
-        async with world(tmp_path) as place:
-            node = place.start("ann").node
+    with pytest.raises(CommandProblem) as raised:
+        asyncio.run(_with_full_disk(tmp_path, room_at_the_end=False))
+    assert raised.value.exit_code == 1
+    assert str(raised.value).startswith("The message was not sent: the disk is full: the last change was not saved")
+    assert str(raised.value).endswith("The text was not kept: send it again.")
 
-            def fill(event: NodeEvent) -> None:
-                if isinstance(event.body, ConnectionChanged) and event.body.state == "connected":
-                    pages = node.profile.store.connection.execute("PRAGMA page_count").fetchone()[0]
-                    node.profile.store.connection.execute(f"PRAGMA max_page_count = {pages}")
 
-            node.listen(fill)
-            order = _Order("dev", "x" * 30_000, "sent", 60, False, "", False, "ann")
-            with pytest.raises(CommandProblem) as raised:
-                await asyncio.wait_for(_Sending(node, order).run(), 20)
-            return raised.value
-
-    problem = asyncio.run(story())
-    assert problem.exit_code == 1
-    assert str(problem).startswith("The message was not sent: the disk is full: the last change was not saved")
-    assert str(problem).endswith("The text was not kept: send it again.")
+def test_a_text_that_is_saved_and_sent_at_the_end_after_all_is_not_told_to_be_lost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert asyncio.run(_with_full_disk(tmp_path, room_at_the_end=True)) == 0
+    assert len(capsys.readouterr().out.split()) == 1  # its id
 
 
 @pytest.mark.parametrize("wait", ["sent", "acked"])
