@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
 from sdschat.store.errors import StoreReadOnly, StoreUnavailable, as_store_error
-from sdschat.store.files import beside
+from sdschat.store.files import beside, require_file
 
 _CACHE_KIB: Final = 8192
 _BUSY_MS: Final = 5000
@@ -53,6 +54,9 @@ def open_reader(path: Path) -> sqlite3.Connection:
     uses."""
     if not path.exists():
         raise StoreUnavailable(path, "there is no such file")
+    require_file(path)
+    if not os.access(path, os.R_OK):
+        raise StoreUnavailable(path, "no permission to read it")
     if not any(beside(path, suffix).exists() for suffix in _IN_USE):
         return _connect_reader(path, "mode=ro&immutable=1")
     try:

@@ -23,6 +23,7 @@ _IOERR: Final = 10
 _FULL: Final = 13
 _CANTOPEN: Final = 14
 _AUTH: Final = 23
+_FEW_BYTES: Final = 64 * 1024  # with less room than this on a disk, a failure of writing is for want of it
 
 
 class StoreError(Exception):
@@ -140,13 +141,24 @@ def translate(error: sqlite3.Error, path: Path) -> StoreError:
     file."""
     code = getattr(error, "sqlite_errorcode", None)
     primary = None if code is None else code & 0xFF
-    if primary == _FULL:
+    if primary == _FULL or (primary in (_IOERR, _CANTOPEN) and _room_beside(path) < _FEW_BYTES):
         return DiskFull(path)
     if primary in (_PERM, _READONLY, _AUTH):
         return StoreReadOnly(path, str(error))
-    if primary in (_BUSY, _LOCKED, _IOERR, _CANTOPEN):
+    if primary in (_BUSY, _LOCKED):
+        return StoreUnavailable(path, f"{error}: another program works on it; end that one, and try again")
+    if primary in (_IOERR, _CANTOPEN):
         return StoreUnavailable(path, str(error))
     return StoreDamaged(path, str(error))
+
+
+def _room_beside(path: Path) -> int:
+    """Return the free bytes of the disk with the file: SQLite does not always say that it is full."""
+    try:
+        disk = os.statvfs(path.parent)
+    except OSError:
+        return _FEW_BYTES
+    return disk.f_bavail * disk.f_frsize
 
 
 @contextmanager

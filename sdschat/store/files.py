@@ -72,6 +72,14 @@ def prepare_directory(path: Path) -> None:
         raise DirectoryRefused(path, error.strerror or str(error)) from error
 
 
+def require_file(path: Path) -> None:
+    """Raise StoreUnavailable for what cannot be a database: a pipe would be waited for without end."""
+    if path.is_dir() and not os.access(path, os.R_OK | os.X_OK):
+        raise StoreUnavailable(path, "no permission to look into this folder")
+    if not path.is_file():
+        raise StoreUnavailable(path, "it is no file; move it away")
+
+
 def prepare_file(path: Path) -> None:
     """Make the database file before SQLite does, which gives -wal and -shm the permissions of this one.
 
@@ -80,6 +88,7 @@ def prepare_file(path: Path) -> None:
     try:
         with contextlib.suppress(FileExistsError):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, FILE_MODE))
+        require_file(path)
         if not os.access(path, os.R_OK | os.W_OK, effective_ids=os.access in os.supports_effective_ids):
             raise StoreReadOnly(path, "no permission to write")
         for file in (path, *(beside(path, suffix) for suffix in _SIDE_FILES)):

@@ -388,6 +388,14 @@ def test_a_database_in_a_folder_that_is_empty_or_has_no_beginning_is_not_passed_
     assert [Path(line.split()[2].rstrip(":")).name for line in unread] == ["dan.db", "eve.db", "fay.db"]
 
 
+def test_a_profile_in_a_folder_that_is_a_link_is_not_passed_over(field: Path, tmp_path: Path) -> None:
+    (tmp_path / "profiles").mkdir()
+    (tmp_path / "profiles" / "ann").symlink_to(database(field, "ann").parent, target_is_directory=True)
+    found = ask(tmp_path / "profiles")
+    assert found.return_value == 0
+    assert "  ann " in found.stdout
+
+
 def test_the_log_of_each_node_is_the_canonical_log(untouched: Path, field: Path, tmp_path: Path) -> None:
     """The audit compares the same log that `sdschat log` prints."""
     change(field, "bob", "DELETE FROM log")

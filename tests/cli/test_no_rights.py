@@ -64,3 +64,15 @@ def test_where_the_files_of_another_user_are_is_told_all_the_same(tmp_path: Path
         folder.chmod(0o700)
     assert done.returncode == 0
     assert f"{folder / 'sdschat.db'}  (no permission to look)" in done.stdout
+
+
+def test_an_audit_tells_of_a_profile_that_it_may_not_read(tmp_path: Path) -> None:
+    closed = tmp_path / "profiles" / "ann"
+    closed.mkdir(parents=True)
+    closed.chmod(0)
+    try:
+        done = run_without_rights(tmp_path, "audit", "profiles")
+    finally:
+        closed.chmod(0o700)
+    assert done.returncode == 5
+    assert "not read: profiles/ann: cannot be used (no permission to look into this folder)" in done.stdout

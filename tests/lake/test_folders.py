@@ -85,3 +85,9 @@ def test_a_link_to_nothing_is_said_to_be_one(tmp_path: Path) -> None:
 def test_what_is_named_itself_is_taken_whatever_its_name_is(tmp_path: Path) -> None:
     write(tmp_path, "bob.sqlite")
     assert sources_in([tmp_path / "bob.sqlite"]) == [tmp_path / "bob.sqlite"]
+
+
+def test_a_pipe_that_is_named_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.db")
+    with pytest.raises(CommandProblem, match=r"pipe\.db is neither file nor folder\. Name databases"):
+        sources_in([tmp_path / "pipe.db"])

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
+from typing import NamedTuple
 from zlib import crc32
 
 import pytest
 
 from sdschat.sds.values import Write
 from sdschat.store.connection import open_writer
-from sdschat.store.errors import DiskFull
+from sdschat.store.errors import DiskFull, StoreError, StoreUnavailable, translate
 from sdschat.store.journal import JournalRow
 from sdschat.store.migrate import migrate, schema_digest
 from sdschat.store.schema import MIGRATIONS, Migration
@@ -20,6 +22,21 @@ from tests.store.samples import CODEC, Talk
 
 STEPS = 200
 Step = tuple[list[Write], list[JournalRow], list[IndexedText]]
+
+
+class _Disk(NamedTuple):
+    f_bavail: int
+    f_frsize: int = 4096
+
+
+@pytest.mark.parametrize(("free", "kind"), [(3, DiskFull), (300, StoreUnavailable)])
+def test_a_failure_of_the_disk_is_told_as_a_full_one_where_it_is_full(
+    monkeypatch: pytest.MonkeyPatch, free: int, kind: type[StoreError]
+) -> None:
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorcode = sqlite3.SQLITE_IOERR_SHMSIZE
+    monkeypatch.setattr(os, "statvfs", lambda _: _Disk(free))
+    assert type(translate(error, Path("sdschat.db"))) is kind
 
 
 def _limit(store: Store, pages: int) -> None:

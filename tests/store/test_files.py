@@ -9,11 +9,13 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from sdschat.sds.values import Codec
 from sdschat.store.errors import ProfileInUse, StoreReadOnly, StoreUnavailable
 from sdschat.store.files import RESERVE_BYTES
 from sdschat.store.store import Store
@@ -200,3 +202,25 @@ def test_readers_look_while_a_node_writes_and_after_it_was_killed(path: Path, tm
 def test_a_reader_finds_no_file(path: Path) -> None:
     with pytest.raises(StoreUnavailable, match="no such file"):
         Store.open_read_only(path, CODEC)
+
+
+@pytest.mark.parametrize("opening", [Store.open, Store.open_read_only])
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_what_is_no_file_is_told_and_not_waited_for(
+    path: Path, make: Callable[[Path], None], opening: Callable[[Path, Codec], object]
+) -> None:
+    path.parent.mkdir(parents=True)
+    make(path)
+    with pytest.raises(StoreUnavailable, match="it is no file; move it away"):
+        opening(path, CODEC)
+
+
+def test_a_database_that_another_program_works_on_is_told_with_what_to_do(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Store.open(path, CODEC).close()
+    monkeypatch.setattr("sdschat.store.connection._BUSY_MS", 1)
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(StoreUnavailable, match="another program works on it; end that one, and try again"):
+            Store.open(path, CODEC)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -148,11 +149,12 @@ def refused(reading: Reading, place: str, reason: str, sample: str = "") -> Quar
 
 
 def databases(sources: Iterable[Path]) -> list[Path]:
-    """Return the databases: files as they are given, and from a folder all that are named like one."""
+    """Return the databases: files as they are given, and from a folder all that are named like one. A folder in it that
+    cannot be read counts as one, so that the audit tells that it was not read."""
     found: list[Path] = []
     for source in sources:
         if source.is_dir():
-            inside = sorted(path for path in source.rglob("*.db") if not path.is_dir())
+            inside = sorted(_named_like_one(source))
             if not inside:
                 raise PipelineProblem(
                     f"There is no database of a profile in {source}. Name another folder.", _WRONG_USE
@@ -163,6 +165,16 @@ def databases(sources: Iterable[Path]) -> list[Path]:
         else:
             found.append(source)
     return found
+
+
+def _named_like_one(folder: Path) -> Iterator[Path]:
+    """Yield the databases in a folder: also in a profile's folder that is a link, and every folder that is closed."""
+    closed: list[OSError] = []
+    for at, folders, files in os.walk(folder, onerror=closed.append):
+        yield from (Path(at, name) for name in files if name.endswith(".db"))
+        for link in filter(Path.is_symlink, (Path(at, name) for name in folders)):
+            yield from link.glob("*.db")
+    yield from (Path(error.filename) for error in closed)
 
 
 def is_database(path: Path) -> bool:

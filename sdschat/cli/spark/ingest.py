@@ -32,6 +32,8 @@ def sources_in(sources: Sequence[Path]) -> list[Path]:
     except FileNotFoundError as error:
         path = Path(str(error))
         wrong = f"{path} is a link to nothing" if path.is_symlink() else f"There is no {path}"
+        if path.exists():
+            wrong = f"{path} is neither file nor folder"
         raise CommandProblem(f"{safe(wrong)}. Name databases, journals, captures, or folders.", WRONG_USE) from error
     taken = ", ".join(SUFFIXES[:-1])
     if found.empty:

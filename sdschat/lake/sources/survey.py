@@ -37,13 +37,14 @@ class Found(NamedTuple):
 
 
 def find(sources: Iterable[Path]) -> Found:
-    """Return the named files, and all in the named folders that look like a source. Raises FileNotFoundError."""
+    """Return the named files, and all in the named folders that look like a source. Raises FileNotFoundError for
+    another path."""
     found: dict[Path, None] = {}
     skipped: dict[str, list[Path]] = defaultdict(list)
     empty: list[Path] = []
     for source in sources:
         if not source.is_dir():
-            if not source.exists():
+            if not source.is_file():  # a pipe would be waited for without end
                 raise FileNotFoundError(source)
             found[source.resolve()] = None
             continue
