@@ -13,30 +13,30 @@ from typing import Final
 # Letters of other scripts, and digits, that look like a small or a capital Latin letter: most of the confusables of
 # Unicode Technical Standard 39, and the small capitals. I, l and 1 are one, since fonts draw them alike.
 _LOOK_ALIKES: Final = {
-    "a": "ɑΑαАаᎪᗅᴀ⍺ꓮ𐊠𖽀",
-    "b": "ƀƄʙΒВЬвьᏏᏴᑲᖯᗷꓐꞴ𐊂𐊡𐌁",
+    "a": "ɑΑαАаᎪᗅᴀ⍺ꓮ𐊠𖽀Ⲁⲁ",
+    "b": "ƀƄʙΒВЬвьᏏᏴᑲᖯᗷꓐꞴ𐊂𐊡𐌁Ⲃⲃ",
     "c": "ϲϹСсᏟᴄⲤⲥꓚꮯ𐊢𐌂𐐕𐐽𐔜𑣩𑣲🝌",
     "d": "đɗԁᎠᏧᑯᗞᗪᴅꓒꓓ",
-    "e": "ΕЕеєҽᎬᴇ℮⋿ⴹꓰꬲ𐊆𑢦𑢮",
+    "e": "ΕЕеєҽᎬᴇ℮⋿ⴹꓰꬲ𐊆𑢦𑢮Ⲉⲉ",
     "f": "ϜքᖴẝꓝꞘꞙꬵ𐊇𐊥𐔥𑢢𑣂𝈓",
     "g": "ƍɡɢԌցᏀᏳᶃꓖ",
-    "h": "ħʜΗНнһհᎻᏂᕼⲎꓧ𐋏",
+    "h": "ħʜΗНнһհᎻᏂᕼⲎꓧ𐋏ⲏ",
     "j": "ͿϳЈјᎫᒍᴊꓙꞲ",
-    "k": "ĸΚκКкᏦᛕᴋⲔꓗ𐔘",
-    "l": "1i|ıłƖǀɩɪʟΙιІіӀӏ۱ᎥᏞᒪᛁ∣⍳⏽│ⲒⳐⵏꓡꓲꙇꭵ𐊊𐌉𐌠𐐛𐔦𑢣𑢲𑣃𖼖𖼨𝈪",
-    "m": "ΜϺМмᎷᗰᛖᴍⲘꓟ𐊰𐌑",
-    "n": "ɴΝηոռⲚꓠ𐔓",
+    "k": "ĸΚκКкᏦᛕᴋⲔꓗ𐔘ⲕ",
+    "l": "1i|ıłƖǀɩɪʟΙιІіӀӏ۱ᎥᏞᒪᛁ∣⍳⏽│ⲒⳐⵏꓡꓲꙇꭵ𐊊𐌉𐌠𐐛𐔦𑢣𑢲𑣃𖼖𖼨𝈪ⲓ",
+    "m": "ΜϺМмᎷᗰᛖᴍⲘꓟ𐊰𐌑ⲙ",
+    "n": "ɴΝηոռⲚꓠ𐔓ⲛ",
     "o": "0øΟοσОоՕօסه۵०০੦૦ଠ୦௦ం౦ಂ೦ംഠ൦ං๐໐ဝ၀ჿዐᴏᴑⲞⲟⵔ〇ꓳꬽ𐊒𐊫𐐄𐐬𐓂𐓪𐔖𑓐𑢵𑣈𑣗𑣠",
     "p": "ΡρРрᏢᑭᴘ⍴Ⲣⲣꓑ𐊕",
     "q": "ԛգզⵕ",
     "r": "ƦʀгᎡᏒᖇᴦⲅꓣꭇꭈꮁ𐒴𖼵𝈖",
     "s": "ƽЅѕՏᏕᏚꓢꜱꮪ𐊖𐐠𐑈𑣁𖼺",
-    "t": "ŧΤτТтᎢᴛ⊤⟙Ⲧꓔ𐊗𐊱𐌕𑢼𖼊🝨",
+    "t": "ŧΤτТтᎢᴛ⊤⟙Ⲧꓔ𐊗𐊱𐌕𑢼𖼊🝨ⲧ",
     "u": "ʋυՍսሀᑌᴜ∪⋃ꓴꞟꭎꭒ𐓎𐓶𑢸𑣘𖽂",
     "v": "νѴѵ۷Ꮩᐯᴠ∨⋁ⴸꓦꛟꮩ𐔝𑜆𑢠𑣀𖼈𝈍",
     "w": "ɯѡԜԝաᎳᏔᴡꓪꮃ𑜊𑜎𑜏𑣦𑣯",
-    "x": "×ΧХхᕁᕽ᙭᙮ᚷ╳⤫⤬⨯ⲬⵝꓫꞳ𐊐𐊴𐌗𐌢𐔧𑣬",
-    "y": "ɣʏΥγУуҮүყᎩᎽᶌỿⲨꓬꭚ𐊲𑢤𑣜𖽃",
+    "x": "×ΧХхᕁᕽ᙭᙮ᚷ╳⤫⤬⨯ⲬⵝꓫꞳ𐊐𐊴𐌗𐌢𐔧𑣬ⲭ",
+    "y": "ɣʏΥγУуҮүყᎩᎽᶌỿⲨꓬꭚ𐊲𑢤𑣜𖽃ⲩ",
     "z": "ΖᏃᴢꓜꮓ𐋵𑢩𑣄𑣥",
 }
 # An A in a circle and in a square, and that of flags; all letters follow.
@@ -50,6 +50,7 @@ _BLANK: Final = frozenset("\u115f\u1160\u2800\uffa0\ufffc\U0001d159")  # of othe
 # Categories of what may stand around a name: punctuation, and signs like a letter's mark; and signs of states.
 _AROUND: Final = frozenset({"Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sk", "Sm", "Lm"})
 _STATES: Final = frozenset("●◐◌○▫✓✔")
+_IN_BRACKETS: Final = re.compile(r"[(\[{<«‹⟨【〔「].*[)\]}>»›⟩】〕」]")  # as the program may say of somebody: "(you)"
 _GREEK: Final = re.compile("[\u0370-\u03ff\u1f00-\u1fff]+")
 
 
@@ -57,8 +58,8 @@ _GREEK: Final = re.compile("[\u0370-\u03ff\u1f00-\u1fff]+")
 def skeleton(nick: str) -> str:
     """Return a form that is equal for nicks that look alike. Only for comparison: never show it.
 
-    Accents, spaces and case are ignored, and signs at both ends, so it may report too many look-alikes: "José" and
-    "jose" are alike, and "ann" and "ann_".
+    Accents, spaces and case are ignored, signs at both ends and what stands in brackets, so it may report too many
+    look-alikes: "José" and "jose" are alike, and "ann", "ann_" and "ann (verified)".
     """
     letters = unicodedata.normalize("NFD", nick)
     if letters.isupper() or not _GREEK.fullmatch("".join(filter(str.isalpha, letters))):
@@ -67,6 +68,7 @@ def skeleton(nick: str) -> str:
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", letters).casefold())
     seen = "".join(each for each in folded if unicodedata.category(each) not in _UNSEEN and each not in _BLANK)
     drawn = "".join(seen.translate(_DRAWN_LIKE).split()).replace("rn", "m").replace("vv", "w")
+    drawn = _IN_BRACKETS.sub("", drawn) or drawn
     return _bare(drawn) or drawn
 
 

@@ -315,6 +315,12 @@ def test_a_stranger_whose_nick_is_free_again_holds_it_no_more(monkeypatch: pytes
         ("carl", "Ϲarl"),
         ("bob", "Ꮟဝb"),
         ("tom", "ꓔom"),
+        ("ann", "ⲁⲛⲛ"),
+        ("Tom", "Ⲧⲟⲙ"),
+        ("ann", "ann (verified)"),
+        ("carol", "carol [you]"),
+        ("carol", "carol（you）"),
+        ("ann", "(new key) ann"),
         ("Νίκος", "νίκος"),
     ],
 )
