@@ -10,8 +10,10 @@ import pytest
 from sdschat.node.events import HandedOver, HostingChanged, NodeEvent, NotPublished, SendingResumed
 from sdschat.node.node import Node
 from sdschat.node.recording.recorder import Recorder
+from sdschat.node.settings import make_settings
 from sdschat.node.store_client.events import StoreLeft
 from sdschat.node.tools.fault_injection import Injection
+from sdschat.node.view.private import join_command
 from sdschat.tui.model.history import as_started
 from sdschat.tui.widgets.sheet import Sheet
 from tests.tui.stage import Stage, stage, staged
@@ -124,6 +126,14 @@ async def test_a_channel_without_messages_says_what_can_be_done(s: Stage) -> Non
     assert "Ctrl+C twice leaves" in s.text()
     await s.enter("is anybody there?")
     assert "no message is here" not in s.text()
+
+
+@staged()
+async def test_others_join_with_the_timing_of_this_node(s: Stage) -> None:
+    """With another one they asked for what is missing a minute later than the others."""
+    assert "--timing" not in join_command(s.app.node, "lobby")
+    s.app.node.settings = make_settings({}, "demo")
+    assert join_command(s.app.node, "lobby") == "sdschat join lobby --timing demo"
 
 
 @staged()

@@ -90,7 +90,8 @@ def is_private(node: Node, channel: str) -> bool:
 def join_command(node: Node, channel: str) -> str:
     """Return the command with which others join an open channel or a members' channel."""
     where = f" --broker {node.broker}" if node.broker else ""
-    return f"sdschat join {shlex.quote(channel)}{where}{node.broker_options}"
+    timing = f" --timing {node.settings.timing}" if node.settings.timing != "spec" else ""
+    return f"sdschat join {shlex.quote(channel)}{where}{node.broker_options}{timing}"
 
 
 def create(node: Node, name: str, *, since_join: bool = False) -> str:
