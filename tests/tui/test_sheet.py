@@ -317,7 +317,7 @@ async def test_a_sheet_lies_over_the_log_and_leaves_the_lists_whole(s: Stage) ->
     await s.enter("/help goto")
     assert re.match(r"╭─ channels ─+╮.*╭─ 2 here ─+╮$", s.lines()[1]), s.lines()[1]
     frame = next(line for line in s.lines() if " goto " in line)
-    assert re.match(r"│ +│╭─ goto ─+╮│ +│$", frame), frame
+    assert re.match(r"│ +│ ╭─ goto ─+╮│ +│$", frame), frame
     await s.press("f3", "f4")
     assert any(re.match(r"╭─ goto ─+╮$", line) for line in s.lines()), "without the lists it has their place"
 
