@@ -128,7 +128,7 @@ _ID: Final = 6  # and for the id
 _FURTHER_IN: Final = 2
 _NOTHING: Final = Style()
 FIRST_COLUMN: Final = re.compile(r"(\s{2,16})(\S.*?)(?=\s{2,}\S)")  # of a line in a table
-_COLUMN: Final = re.compile(r"\s*\S.*?\s{2,}(?=\S)|\s+")  # the columns before the text of a line in a table
+_COLUMN: Final = re.compile(r"(?<=\S)\s{2,}(?=\S)")  # between two columns of a table
 
 
 class Surroundings(NamedTuple):
@@ -365,13 +365,14 @@ def _own_lines(sign: str, text: str, style: Style, message_id: str, width: int, 
 
 def hanging(line: str, room: int) -> Iterator[str]:
     """Break a line; the rest stands further in, so that nothing of it looks like the beginning of a line. In a table
-    it goes on below the text, not below the first column."""
+    it goes on below the column that is broken, or the last one before it that leaves half of the room."""
     (low, high), *more = wrapped(line, room)
     yield closed(line[low:high])
     if more:
-        column = _COLUMN.match(line)
-        before = cell_len(column[0]) if column is not None else _FURTHER_IN
-        indent = before if before <= room // 2 else _FURTHER_IN
+        begins = len(line) - len(line.lstrip())
+        columns = [cell_len(line[: each.end()]) for each in _COLUMN.finditer(line, 0, high)]
+        fitting = [column for column in columns if column <= room // 2]
+        indent = fitting[-1] if fitting else begins if begins and not columns else begins + _FURTHER_IN
         rest = line[more[0][0] :]
         for low, high in wrapped(rest, room - indent):
             yield " " * indent + closed(rest[low:high])

@@ -56,6 +56,15 @@ def test_a_row_of_a_table_goes_on_below_its_text_behind_wide_letters() -> None:
     assert [*hanging("山田太郎  not heard since they came", 28)] == ["山田太郎  not heard since", "          they came"]
 
 
+def test_a_broken_row_goes_on_below_its_last_column_and_never_as_a_row() -> None:
+    """It went on below the second of three columns, and in a narrow sheet as far left as the next row began."""
+    row = "  ann  f18e4de4  here, not heard since they came"
+    assert [*hanging(row, 40)] == ["  ann  f18e4de4  here, not heard since", "                 they came"]
+    assert [*hanging(row, 30)] == ["  ann  f18e4de4  here, not", "       heard since they came"]
+    long = "  eve-of-the-long-name  8a9ebae6  here, heard"
+    assert [*hanging(long, 40)] == ["  eve-of-the-long-name  8a9ebae6  here,", "    heard"]
+
+
 @given(st.text(max_size=200), st.integers(30, 120))
 def test_no_message_writes_into_the_gutter(text: str, width: int) -> None:
     assert all(line.startswith("  ") for line in lines(entry(1, text), width))
