@@ -210,7 +210,7 @@ class KeyedHost(ScreenHost):
         """Make the next message an answer to the selected one."""
         entry = self.model.timeline.entries.get(self.selection or "")
         if entry is None:
-            self.warn("Select a message first: Alt+Up.")
+            self.warn("no message is selected: Alt+Up selects one")
             return
         self.input_handler.reply_to = entry.message_id
         self.draw_prompt()

@@ -96,7 +96,7 @@ async def test_goto_jumps_to_a_time_and_to_an_id(s: Stage) -> None:
 async def test_goto_says_where_nothing_is_so_old(s: Stage) -> None:
     await s.enter("the very first")
     await s.enter("/goto yesterday")
-    assert "Nothing from then is here: the oldest message is of" in s.hint()
+    assert "nothing from then is here: the oldest message is of" in s.hint()
 
 
 @staged()

@@ -109,7 +109,7 @@ def _resend(host: Host, argument: str) -> None:
 def _reconnect(host: Host, argument: str) -> None:
     _need_network(host)
     if host.view.connected(host.channel):
-        host.warn("This channel is connected.")
+        host.warn("this channel is connected")
         return
     host.view.retry_now(host.channel)
     host.warn("trying to connect now")

@@ -35,7 +35,7 @@ def _load(host: Host, argument: str) -> None:
     else:
         since = _since(host, word)
         catchup.load_older(since)
-        host.warn(f"fetching what was said {_from(since)}; /load pause stops it")
+        host.warn(f"asking for what was said {_from(since)} and is not here; /load pause stops it")
 
 
 def _since(host: Host, word: str) -> int:

@@ -32,7 +32,7 @@ def _goto(host: Host, argument: str) -> None:
     host.log_view.jump_to(key, top=True, choose=True)
     oldest = key[0]
     if oldest - at >= _MINUTE and not host.conversation.messages(before=key, limit=1):
-        host.warn(f"Nothing from then is here: the oldest message is of {clock(oldest)} on {day(oldest)}.")
+        host.warn(f"nothing from then is here: the oldest message is of {clock(oldest)} on {day(oldest)}")
 
 
 def _named(host: Host, prefix: str, no_time: ValueError) -> str:
