@@ -8,7 +8,7 @@ import struct
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import closing
-from itertools import count, repeat
+from itertools import chain, count, islice, repeat
 from operator import itemgetter
 from typing import Any, Final
 
@@ -22,19 +22,21 @@ SEPARATOR: Final = "\x1f"  # between the ids in the text of `deps`; no id has it
 _PLACE: Final = struct.Struct(">qq")  # the hash of a place in a log, or of all of them, as two numbers
 _TABLES: Final = """
 CREATE TABLE rule (settle, max_skew, max_lamport);
-CREATE TABLE presence (member INTEGER PRIMARY KEY, chan, run_id, channel, node, nick, origin, horizon, retained_from,
-  first_ms, last_ms);
-CREATE TABLE version (version INTEGER PRIMARY KEY, message, chan, message_id, lamport, sender, deps, digest, x1, x2);
+CREATE TABLE presence (member INTEGER PRIMARY KEY, chan INTEGER, run_id, channel, node, nick, origin, horizon,
+  retained_from, first_ms, last_ms);
+CREATE TABLE version (version INTEGER PRIMARY KEY, message INTEGER, chan INTEGER, message_id, lamport, sender, deps,
+  digest, x1, x2);
 CREATE TABLE need (version INTEGER, dependency INTEGER);
 CREATE TABLE copy (member INTEGER, message INTEGER, version INTEGER, lamport INTEGER, received_ms INTEGER, own INTEGER,
-  damage TEXT);
+  damage TEXT, PRIMARY KEY (member, message)) WITHOUT ROWID;
 CREATE TABLE shown (member INTEGER, message INTEGER, moment INTEGER, PRIMARY KEY (member, message)) WITHOUT ROWID;
 CREATE TABLE excused (member INTEGER, message INTEGER, moment INTEGER, PRIMARY KEY (member, message)) WITHOUT ROWID;
 CREATE TABLE declared (member INTEGER, message INTEGER, message_id TEXT, kind TEXT);
 CREATE TABLE claim (member INTEGER, claimed, claimed_fingerprint, counted, counted_fingerprint);
 CREATE TABLE apart (member INTEGER, detail TEXT);
 """
-_COPY: Final = "INSERT INTO copy VALUES (?, ?, ?, ?, ?, ?, NULLIF(?, ''))"  # binding None takes much longer
+_COPY: Final = "(?, ?, ?, ?, ?, ?, NULLIF(?, ''))"  # binding None takes much longer
+_AT_ONCE: Final = 250  # rows of a statement
 _LOADED: Final = "CREATE INDEX copy_by ON copy (message, member, version, received_ms)"  # all that `tally` reads
 _INDEXES: Final[Mapping[str, str]] = {
     "log": "message",
@@ -97,31 +99,32 @@ class _Loader:
             self._versions.clear()
             for witness in witnesses:
                 self._witness(chan, witness)
-        self._insert("version", 10, self._made)
-        self._insert("need", 2, self._needs)
-        self._insert("claim", 5, [(self._members[row.run_id, row.channel, row.node], *row[7:11]) for row in said.nodes])
-        self._insert("apart", 2, [(self._members[member], detail) for member, detail in said.apart])
+        insert(self._database, "version", self._made)
+        insert(self._database, "need", self._needs)
+        insert(
+            self._database,
+            "claim",
+            [(self._members[row.run_id, row.channel, row.node], *row[7:11]) for row in said.nodes],
+        )
+        insert(self._database, "apart", [(self._members[member], detail) for member, detail in said.apart])
         rows = []
         for row in said.declared:
             member = self._members.get((row.run_id, row.channel, row.node))
             if member is not None:
                 message = self._messages[self._chans[row.run_id, row.channel]][row.message_id]
                 rows.append((member, message, row.message_id, row.kind))
-        self._insert("declared", 4, rows)
+        insert(self._database, "declared", rows)
         self._database.execute("COMMIT")
-
-    def _insert(self, table: str, width: int, rows: Iterable[tuple[Any, ...]]) -> None:
-        self._database.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * width)})", rows)
 
     def _witness(self, chan: int, witness: NodeEvidence) -> None:
         at = witness.presence
         member = self._members[at.run_id, at.channel, at.node] = len(self._members)
         place = (at.origin, at.horizon, at.retained_from, at.first_ms, at.last_ms)
-        self._insert("presence", 11, [(member, chan, at.run_id, at.channel, at.node, at.nick, *place)])
-        self._database.executemany(_COPY, self._copies(chan, member, witness.held))
+        insert(self._database, "presence", [(member, chan, at.run_id, at.channel, at.node, at.nick, *place)])
+        insert(self._database, "copy", self._copies(chan, member, witness.held), _COPY)
         key_of = self._messages[chan].__getitem__
         for table, moments in (("shown", witness.told.shown), ("excused", witness.told.excused)):
-            self._insert(table, 3, zip(repeat(member), map(key_of, moments), moments.values()))
+            insert(self._database, table, zip(repeat(member), map(key_of, moments), moments.values()))
 
     def _copies(self, chan: int, member: int, held: Held) -> Iterable[tuple[Any, ...]]:
         """Return the rows of a log, put together by column: there are many."""
@@ -146,6 +149,16 @@ class _Loader:
         self._made.append(row)
         self._needs += [(key, messages[each]) for each in version.deps]
         return key
+
+
+def insert(database: sqlite3.Connection, table: str, rows: Iterable[tuple[Any, ...]], values: str = "") -> None:
+    """Insert many rows by each statement: half the time of one by one."""
+    left = iter(rows)
+    while some := list(islice(left, _AT_ONCE)):
+        values = values or f"({', '.join('?' * len(some[0]))})"
+        database.execute(
+            f"INSERT INTO {table} VALUES {', '.join([values] * len(some))}", list(chain.from_iterable(some))
+        )
 
 
 def answer(database: sqlite3.Connection, file: str, indexes: Mapping[str, str]) -> None:

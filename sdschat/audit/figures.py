@@ -11,7 +11,7 @@ from contextlib import closing
 from typing import Any, Final
 
 from sdschat.audit.answers import Figures, FilterTrial, answers
-from sdschat.audit.engine import answer
+from sdschat.audit.engine import answer, insert
 from sdschat.audit.node_evidence import Held, Member, Silver
 from sdschat.audit.schemas import Journal, Message
 from sdschat.audit.sources.packets import CODEC
@@ -55,8 +55,7 @@ def figures(silver: Silver, audit: Audit = _NO_VERDICT) -> Figures:
         for table, columns in _TABLES.items():
             database.execute(f"CREATE TABLE {table} ({columns})")
         for table, rows in _rows(silver, audit, grain).items():
-            values = ", ".join("?" * len(_TABLES[table].split(",")))
-            database.executemany(f"INSERT INTO {table} VALUES ({values})", rows)
+            insert(database, table, rows)
         database.execute("COMMIT")
         answer(database, "figures", _INDEXES)
         return Figures(grain, *(_found(database, kind, name) for kind, name in answers().values()))
