@@ -61,7 +61,7 @@ def command(chosen: Chosen, as_json: bool) -> None:
         click.echo(
             f"{safe(info.channel):{width}}  {info.messages:8}  {unread:>6}  {info.open_outgoing:7}{waiting}  "
             f"{info.missing:7}  {info.lost:4}  {info.peers:5}  {_newest(info, today):{_DATE}}  {info.fingerprint[:8]}"
-            f"{_words(private.get(info.channel), members.get(info.channel), me)}"
+            f"{state_words(private.get(info.channel), members.get(info.channel), me)}"
         )
 
 
@@ -87,9 +87,12 @@ def _tallied(info: ChannelInfo, members: ChannelStatus | None) -> ChannelInfo:
     )
 
 
-def _words(state: PrivateState | None, members: ChannelStatus | None, me: str) -> str:
+def state_words(state: PrivateState | None, members: ChannelStatus | None, me: str) -> str:
+    """Return the state of a private or members' channel, behind its counts; empty for an open one."""
     if removal := removal_words(state, me):
         return f"  {removal}"
+    if state is not None and state.standing(me) == "outside":
+        return "  private, you are not a member: a new link lets you in"
     if members is not None:
         return f"  {in_a_line(members)}"
     if state is None:

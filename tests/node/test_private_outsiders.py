@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from sdschat.cli.channels import state_words
 from sdschat.identity.content import ContentKind, seal
 from sdschat.identity.key_book import KeyStanding
 from sdschat.identity.place import place_of
@@ -29,7 +30,7 @@ from sdschat.node.events import (
 )
 from sdschat.node.node import Node
 from sdschat.node.private import known_operations
-from sdschat.node.private.record import create_private, load_operations
+from sdschat.node.private.record import create_private, load_operations, private_state
 from sdschat.node.sync import extension
 from sdschat.node.sync.extension import sync_extension
 from sdschat.node.view.conversations import Conversations
@@ -117,6 +118,23 @@ def test_an_outsider_is_not_named_and_acknowledges_nothing(tmp_path: Path) -> No
             assert outsider not in channel.present()
             assert outsider not in {person.sender_id for person in channel.people()}
             view.close()
+
+    run(scenario)
+
+
+def test_an_outsider_is_told_so_in_the_list_of_channels(tmp_path: Path) -> None:
+    """Key and number of members stood there, as for somebody who is one of them."""
+
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            _, bob, link = await used_up(here)
+            mal = here.start("mal", link, before=extension.install)
+            await mal.until(NotAMember)
+            (name,) = mal.node.sessions
+            listed = [
+                state_words(private_state(one.node.profile.store, name), None, one.node.sender_id) for one in (bob, mal)
+            ]
+            assert listed == ["  private, key 1, 2 members", "  private, you are not a member: a new link lets you in"]
 
     run(scenario)
 
