@@ -109,8 +109,9 @@ def further_options(chosen: Chosen) -> str:
     """Return the options beside the address that others need to reach this broker, as typed. Files have their names
     alone: others have copies of them elsewhere."""
     authority, own = chosen.path("ca_file"), chosen.path("cert_file")
-    prefix = chosen.settings.topic_prefix
+    prefix, port = chosen.settings.topic_prefix, chosen.settings.embedded_port
     parts = [
+        f"--set embedded.port={port}" if chosen.text("broker") is None and port != LOCAL.port else "",
         f"--ca-file {shlex.quote(authority.name)}" if authority else "",
         "--cert-file FILE --key-file FILE" if own else "",
         f"--set {shlex.quote(f'mqtt.topic_prefix={prefix}')}" if prefix != DEFAULT_PREFIX else "",

@@ -357,6 +357,8 @@ def test_a_password_in_the_command_line_is_warned_of(
         ({"ca_file": "/etc/our pki/ca.pem"}, (), " --ca-file ca.pem"),
         ({"cert_file": "/k/ann.pem", "key_file": "/k/ann.key"}, (), " --cert-file FILE --key-file FILE"),
         ({}, ("mqtt.topic_prefix=our/chat",), " --set mqtt.topic_prefix=our/chat"),
+        ({}, ("embedded.port=18830",), " --set embedded.port=18830"),
+        ({"broker": "mqtt://broker.example"}, ("embedded.port=18830",), ""),
     ],
 )
 def test_others_are_told_which_options_reach_this_broker(
