@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from pathlib import Path
 
 import pytest
@@ -179,6 +180,26 @@ async def test_the_list_of_members_is_whole_as_soon_as_there_is_room_for_it(s: S
     await s.pilot.pause()
     assert s.app.panes.member_list.size.height
     assert "more: /who" not in str(s.app.panes.member_list.render())
+
+
+@staged(size=(120, 30))
+async def test_the_list_of_members_uses_every_line_and_no_more(s: Stage) -> None:
+    """A line stayed free below the number of those without room; where it was the last one wanted, all had room."""
+    panes, now = s.app.panes, s.app.view.now().wall
+    (own,) = s.app.conversation.people()
+    for height in (30, 14):  # with a frame, and without
+        await s.pilot.resize_terminal(120, height)
+        await s.pilot.pause()
+        rows = panes.member_list.size.height
+        title = int(panes.member_list.border_title is None)
+        for number, away in itertools.product(range(rows - 3, rows + 3), range(4)):
+            people = [own._replace(sender_id=f"{at:032x}", online=at < number - away) for at in range(number)]
+            panes.member_list.set_people(people, s.app.line_style, now, True)
+            drawn = panes.member_list._drawn.plain.rstrip("\n").split("\n")
+            wanted = title + number + bool(away)
+            alone = wanted > rows and title + number - away == rows - 2  # else the heading would stand above nobody
+            assert len(drawn) == min(rows, wanted) - alone, (height, number, away)
+            assert ("more: /who" in drawn[-1]) is (wanted > rows)
 
 
 @staged(peers=("bob",), size=(46, 15))

@@ -157,10 +157,11 @@ class MemberList(Static):
             lines.append("")
         if not self.size.height:
             return  # it is drawn again once there is room for it
-        room = max(1, self.size.height - 2)
+        room = self.size.height - len(lines)
         away = next((at for at, person in enumerate(people) if not person.online), len(people))
-        if connected and away < room:
-            room -= 1  # for the heading of those who are not here
+        if len(people) + (connected and away < len(people)) > room:
+            room -= 1  # for how many more there are
+            room = max(1, room - (connected and away < room))  # and for the heading of those who are not here
         for at, person in enumerate(people[:room]):
             if connected and at == away:
                 text.append("not here\n", line_style.style("time"))
