@@ -39,7 +39,7 @@ def _data_dir(ctx: click.Context) -> Path:
     from sdschat.node.profile import default_data_dir
 
     given = _given(ctx, "data_dir")
-    return Path(given).expanduser() if given else default_data_dir()
+    return Path(os.path.expanduser(given)) if given else default_data_dir()
 
 
 def _profiles(ctx: click.Context, _: str) -> Iterable[str]:

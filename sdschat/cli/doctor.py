@@ -80,6 +80,8 @@ def _salvage(chosen: Chosen, name: str) -> int:
 
     target = database_path(chosen.data_dir, name)
     source = chosen.database
+    if target.exists():
+        raise CommandProblem(f"There is a profile {name} already. Choose another name after --salvage.", WRONG_USE)
     if not source.exists():
         raise CommandProblem(f"There is no database {source}. Choose its profile with --profile or --name.", WRONG_USE)
     try:
@@ -90,6 +92,10 @@ def _salvage(chosen: Chosen, name: str) -> int:
             f"with all files beside it whose names begin so, and leave {KEY_FILE}: you stay the same person. The next "
             "join begins a new database, and others send the history again. Private channels need a new invite.",
             PROFILE,
+        ) from error
+    except OSError as error:
+        raise CommandProblem(
+            f"The new profile cannot be written in {target.parent}: {error.strerror}. {source} is as it was.", WRONG_USE
         ) from error
     for channel, count in rescued.channels.items():
         click.echo(f"{safe(channel)}: {count} messages")

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -44,7 +44,11 @@ def say(text: str) -> None:
         columns = os.get_terminal_size(sys.stderr.fileno()).columns
     except (OSError, ValueError):  # no terminal
         columns = 0
-    print(wrapped(text, columns) if columns else text, file=sys.stderr, flush=True)
+    try:
+        print(wrapped(text, columns) if columns else text, file=sys.stderr, flush=True)
+    except OSError:  # nobody can be told, and what was to be told does not change the exit code
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def wrapped(text: str, columns: int) -> str:
@@ -167,6 +171,16 @@ def _checked_link(text: str) -> str:
     except LinkError as error:
         raise CommandProblem(str(error), WRONG_USE) from error
     return text
+
+
+def user_path(text: str) -> Path:
+    """Return a path of an option, a variable or a file, with a home in the place of `~`. Raises CommandProblem."""
+    from sdschat.node.files import expanded
+
+    try:
+        return expanded(text)
+    except ValueError as error:
+        raise CommandProblem(str(error), WRONG_USE) from error
 
 
 def time_option(option: str, text: str, ending: str = ".") -> int:

@@ -43,8 +43,14 @@ def command(chosen: Chosen, file: Path, passphrase_file: Path | None) -> None:
         raise CommandProblem(f"{file} is there already. Choose another name.", WRONG_USE) from error
     except OSError as error:
         raise CommandProblem(f"{file} cannot be written: {error.strerror}.", WRONG_USE) from error
-    with os.fdopen(descriptor, "w", encoding="ascii") as output:
-        output.write(text)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as output:
+            output.write(text)
+            output.flush()
+            os.fsync(descriptor)
+    except OSError as error:
+        file.unlink(missing_ok=True)  # a part of it would be taken for a copy of the key
+        raise CommandProblem(f"{file} cannot be written: {error.strerror}. Choose another place.", WRONG_USE) from error
     say(f"The key of {chosen.profile} is in {file}. Whoever has that file and the passphrase is you.")
 
 

@@ -19,12 +19,17 @@ def listening_place(listen: str, otherwise: int) -> tuple[str, int]:
     if not colon or _is_ip(listen):
         host, port = listen, str(otherwise)
     host = host[1:-1] if host.startswith("[") and host.endswith("]") else host
-    is_address = host == "localhost" or (_is_ip(host) and not {*"[]"} & {*host})
-    if not is_address or not port.isascii() or not port.isdecimal() or int(port) > LAST_PORT:
+    if not is_host(host) or not port.isascii() or not port.isdecimal() or int(port) > LAST_PORT:
         raise CommandProblem(
             f"--listen is {listen!r}, and must be an IP address, or one and a port: 127.0.0.1:{otherwise}.", WRONG_USE
         )
     return host, int(port)
+
+
+def is_host(text: str) -> bool:
+    """True for an address that something can listen at. That of one link (fe80::1%eth0) is none for the embedded
+    broker."""
+    return text == "localhost" or (_is_ip(text) and not {*"[]%"} & {*text})
 
 
 def reachable_hosts(host: str) -> list[str]:

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import click
 
-from sdschat.cli.errors import FILE, WRONG_USE, CommandProblem, say
+from sdschat.cli.errors import FILE, WRONG_USE, CommandProblem, say, user_path
 from sdschat.cli.passphrase import PASSPHRASE_VARIABLE
 from sdschat.identity.handwritten import TomlError, did_you_mean, read_toml
 from sdschat.node.profile import database_path, last_nick, profile_names
@@ -86,7 +86,7 @@ class Chosen:
 
     def path(self, name: str) -> Path | None:
         text = self.text(name)
-        return None if text is None else Path(text).expanduser()
+        return None if text is None else user_path(text)
 
     @property
     def nick(self) -> str:
@@ -275,7 +275,7 @@ def _work_out(general: dict[str, FoundSettings]) -> None:
 
         general["data_dir"] = FoundSettings(str(default_data_dir()), "default")
     if general["name"].value is None and general["profile"].value is None:
-        only = _only_profile(Path(str(general["data_dir"].value)))
+        only = _only_profile(user_path(str(general["data_dir"].value)))
         if only:  # who was ann yesterday is ann today
             general["name"] = general["profile"] = FoundSettings(only, _ONLY)
     if general["name"].value is None:
@@ -284,7 +284,7 @@ def _work_out(general: dict[str, FoundSettings]) -> None:
         except (OSError, KeyError):  # the user has no name, as in some containers
             general["name"] = FoundSettings("me", "default")
     if general["profile"].value is None:
-        general["profile"] = _profile_of(Path(str(general["data_dir"].value)).expanduser(), str(general["name"].value))
+        general["profile"] = _profile_of(user_path(str(general["data_dir"].value)), str(general["name"].value))
 
 
 def _profile_of(data_dir: Path, nick: str) -> FoundSettings:
@@ -383,7 +383,7 @@ def _choose(given: dict[str, Any]) -> Chosen:
         options,
         sets,
         os.environ,
-        config=Path(named).expanduser() if named else None,
+        config=user_path(named) if named else None,
         project=Path(PROJECT_FILE),
         user=user_file(),
         verbose=verbose,

@@ -21,6 +21,7 @@ from sdschat.cli.terminal import reserve_closed, take_all_letters
 from sdschat.identity.handwritten import did_you_mean
 
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_NO_NUMBER: Final = (errno.EMFILE, errno.ENFILE)  # a file or connection is opened, and no number is left for it
 _OS_ERROR: Final = re.compile(r"\(os error (\d+)\)")  # of libraries that tell the number in their text alone
 _EXTRA: Final = frozenset(
     {"numpy", "pandas", "pyarrow", "pyspark", "duckdb", "deltalake", "altair", "vl_convert"}
@@ -208,6 +209,12 @@ def _ended_by(error: Exception) -> int:
         _forget_output()
         say(f"sdschat: the output cannot be written: {error.strerror}.")
         return codes.UNEXPECTED
+    if isinstance(error, OSError) and error.errno in _NO_NUMBER:
+        say(f"sdschat: {error.strerror}. Raise the limit (ulimit -n), and try again.")
+        return codes.UNEXPECTED
+    if isinstance(error, FileNotFoundError) and error.filename is None and not _has_place():
+        say("sdschat: the folder that you are in is gone. Change to another one.")
+        return codes.WRONG_USE
     told = _OS_ERROR.search(str(error)) if isinstance(error, OSError) and error.errno is None else None
     if told is not None and int(told[1]) in _NO_ROOM:
         say(f"sdschat: a file cannot be written: {os.strerror(int(told[1]))}. What was written before is kept.")
@@ -219,6 +226,15 @@ def _ended_by(error: Exception) -> int:
     where = f"The details are in {kept}." if kept is not None else "The details could not be written to a file."
     say(f"sdschat: unexpected failure: {type(error).__name__}: {error}. {where}")
     return codes.UNEXPECTED
+
+
+def _has_place() -> bool:
+    """True if the folder that the program was started in is still there."""
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True
 
 
 def _known_code(error: Exception) -> int | None:

@@ -25,6 +25,7 @@ from sdschat.cli.errors import (
     time_option,
 )
 from sdschat.cli.histories import open_reader
+from sdschat.cli.listening import LAST_PORT, is_host
 from sdschat.cli.options import (
     LOCAL,
     NETWORK,
@@ -154,9 +155,10 @@ def _keep_time(text: str | None) -> int:
 
 def _place(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
-    if not colon or not port.isascii() or not port.isdigit() or not 0 <= int(port) < 65536:
+    host = host.strip("[]") or "127.0.0.1"
+    if not (colon and is_host(host) and port.isascii() and port.isdigit() and int(port) <= LAST_PORT):
         raise CommandProblem(f"--metrics is {text!r}, and must be an IP address and a port: 127.0.0.1:9464.", WRONG_USE)
-    return host.strip("[]") or "127.0.0.1", int(port)
+    return host, int(port)
 
 
 class _Run:
@@ -203,7 +205,8 @@ class _Run:
             found = await self._server.start(host, port)
         except OSError as error:
             raise CommandProblem(
-                f"--metrics {host}:{port} cannot be served there: {error.strerror or error}."
+                f"--metrics {host}:{port} cannot be served there: {error.strerror or error}. Choose another place.",
+                WRONG_USE,
             ) from error
         say(f"metrics at http://{found[0]}:{found[1]}/metrics")
         if not Address("mqtt", found[0], found[1]).loopback:

@@ -37,10 +37,10 @@ def command(chosen: Chosen, channel: str | None, nick: str | None, confirm: bool
     Both see the same words only if each has the other's true key. Whoever comes with another key under a verified
     nick is an alarm. In the chat: /verify.
     """
-    if channel is None:
+    if channel is None and not (confirm or forget):
         _list(chosen)
         return
-    if nick is None or (confirm and forget):
+    if channel is None or not (nick or "").strip(" @") or nick is None or (confirm and forget):
         raise CommandProblem("Name a channel and a nick, and at most one of --confirm and --forget.", WRONG_USE)
     with open_reader(chosen) as reader:
         key, name = _key_of(reader, require_channel(reader, chosen, channel_name(channel)), nick)

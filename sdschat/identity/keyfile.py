@@ -32,6 +32,10 @@ def load_or_create(directory: Path, random: Callable[[int], bytes] = os.urandom)
             _create(path, random(SEED_BYTES))
         # Read the file even if we just made it: another process may have been first, and then its key is the profile's.
         return load(path)
+    except PermissionError as error:
+        if error.filename != str(path):
+            raise
+        raise KeyFileError(f"{path} cannot be read: no permission. Is it another user's?") from error
     except OSError as error:
         raise KeyFileError(
             f"The identity of this profile cannot be kept in {directory}: {error.strerror or error}. "

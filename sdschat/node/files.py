@@ -27,6 +27,15 @@ def open_private(path: Path, mode: Literal["w", "x", "a"], *, errors: str | None
     return open(path, mode, encoding="utf-8", errors=errors, opener=opener)
 
 
+def expanded(text: str) -> Path:
+    """Return a path as a person writes it, with a home in the place of `~` and `~USER`. Raises ValueError for a user
+    whom nobody knows here."""
+    path = os.path.expanduser(text)
+    if path.startswith("~"):
+        raise ValueError(f"{text} begins with a user who is not known here. Write the whole path, or ./ before it.")
+    return Path(path)
+
+
 def make_private(folder: Path) -> None:
     """Make a folder for its owner alone, with those above it that are missing. Raises OSError."""
     missing = [each for each in (folder, *folder.parents) if not each.exists()]

@@ -59,7 +59,7 @@ class TextLog:
         wanted = self._preferences.log.get(channel, self._preferences.log.get(EVERY, OFF))
         if wanted == OFF or has_members(self._workspace.view.node, channel):
             return None
-        return self._folder / _file_name(channel) if wanted == ON else Path(wanted).expanduser()
+        return self._folder / _file_name(channel) if wanted == ON else Path(os.path.expanduser(wanted))
 
     def hear(self, event: NodeEvent) -> None:
         """Write a message of a channel that has a file."""

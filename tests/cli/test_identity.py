@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import stat
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.cli import program
 from sdschat.cli.errors import refuse_files
 from sdschat.identity.backup import open_identity
 from sdschat.identity.keyfile import load_or_create
@@ -145,3 +147,18 @@ def test_the_name_of_another_profiles_private_channel_sends_nothing_in_clear(tmp
         transaction.set_draft("garden", "joined before", 1)
     meant = run(tmp_path, "send", "garden", "hello", "--name", "an", "--broker", "mqtt://127.0.0.1:9")
     assert "private channel" not in meant.stderr
+
+
+def test_a_key_that_could_not_be_written_whole_leaves_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    load_or_create(tmp_path / "profiles" / "ann")
+    monkeypatch.setenv(*next(iter(PASSPHRASE.items())))
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    code = program.run(["export-identity", str(tmp_path / "ann.key"), "--name", "ann", "--data-dir", str(tmp_path)])
+    assert (code, "No space left on device. Choose another place" in capsys.readouterr().err) == (2, True)
+    assert not (tmp_path / "ann.key").exists()

@@ -124,7 +124,7 @@ def test_following_ends_with_the_wanted_time(ask: Asked, lobby: Path, monkeypatc
     assert next(clock, None) is None
 
 
-@pytest.mark.parametrize("listen", ["foo bar", "xx", "xx:8000", "127.0.0.999", "[::1", "::1]"])
+@pytest.mark.parametrize("listen", ["foo bar", "xx", "xx:8000", "127.0.0.999", "[::1", "::1]", "fe80::1%lo"])
 def test_what_is_no_address_is_not_listened_at(listen: str) -> None:
     with pytest.raises(CommandProblem, match="must be an IP address"):
         listening_place(listen, 8000)
@@ -227,6 +227,11 @@ def test_pipe_refuses_an_answer_to_what_is_no_id(tmp_path: Path) -> None:
         (("share", "lobby", "--minutes", "nan", "--name", "ann"), "--minutes is nan, and must be a number from 0"),
         (("share", "lobby", "--minutes", "inf", "--name", "ann"), "--minutes is inf, and must be a number from 0"),
         (("pipe", "lobby", "--linger", "", "--name", "ann"), "--linger is '', and must be a duration"),
+        (("verify", "lobby", "", "--name", "ann"), "Name a channel and a nick"),
+        (("verify", "--confirm", "--name", "ann"), "Name a channel and a nick"),
+        (("doctor", "--name", "ann", "--salvage", "ann"), "There is a profile ann already"),
+        (("channels", "--name", "ann", "--config", "~nobody-here/x"), "begins with a user who is not known here"),
+        (("log", "lobby", "--name", "ann", "--set", "store.max_size=20"), "is 20 bytes, and must be at least 1M"),
     ],
 )
 def test_a_value_beyond_all_sense_is_refused_in_one_line(
@@ -279,3 +284,30 @@ def test_an_empty_or_endless_value_of_a_command_is_refused(capfd: Said, argument
 def test_an_empty_path_is_not_the_folder_that_one_is_in(capfd: Said, arguments: tuple[str, ...]) -> None:
     assert run(arguments) == 2
     assert "it is empty. Give the path of a file or a folder" in capfd.readouterr().err
+
+
+def test_a_home_in_the_data_dir_of_a_file_is_looked_into_for_the_only_profile(
+    ask: Asked, lobby: Path, tmp_path: Path, capfd: Said
+) -> None:
+    (tmp_path / "sdschat.toml").write_text('data_dir = "~/data"\n')
+    assert run(["log", "lobby"]) == 0
+    assert "ann: number 3" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [("locate",), ("share", "lobby", "--name", "ann")])
+def test_a_folder_that_is_gone_is_told(
+    ask: Asked, lobby: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    code, _, err = ask(*arguments)
+    assert (code, err) == (2, "sdschat: the folder that you are in is gone. Change to another one.\n")
+
+
+def test_what_cannot_be_told_changes_no_exit_code(tmp_path: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            command("log", "lobby"), cwd=tmp_path, env=environment(tmp_path), stderr=full, check=False
+        )
+    assert done.returncode == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import resource
 import subprocess
 import sys
@@ -128,6 +129,11 @@ def test_a_full_disk_is_told_as_one_where_a_library_tells_it_in_its_text_alone(
     said = capsys.readouterr().err
     assert said.startswith("sdschat: a file cannot be written: No space left on device.")
     assert said.count("\n") == 1
+
+
+def test_too_many_open_files_are_told_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    assert program._ended_by(OSError(errno.EMFILE, "Too many open files", "sdschat.db")) == 1
+    assert "Raise the limit (ulimit -n)" in capsys.readouterr().err
 
 
 def test_what_nobody_foresaw_is_one_line_and_a_file(

@@ -83,6 +83,7 @@ class StoreProcess:
         (("store", "lobby", "--max-size", "0"), "store.max_size is '0', and must be a size such as 500M or 20G"),
         (("store", "lobby", "--max-size", ""), "such as 500M or 20G"),
         (("store", "lobby", "--metrics", "9464"), "127.0.0.1:9464"),
+        (("store", "lobby", "--metrics", "x:1"), "must be an IP address and a port: 127.0.0.1:9464"),
         (("store", "lobby", "--json"), "status"),
         (("store",), "CHANNEL"),
         (("store", "status", "lobby"), "`sdschat store status` takes no channel"),
@@ -151,7 +152,7 @@ def test_the_status_of_a_store_that_cannot_save_is_not_that_of_one_that_is_gone(
 def test_a_metrics_port_that_is_taken_is_told_and_nothing_is_archived(tmp_path: Path, broker: str) -> None:
     port = broker.rpartition(":")[2]
     done = run(tmp_path / "home", "store", "lobby", "--broker", broker, "--metrics", f"127.0.0.1:{port}")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert f"--metrics 127.0.0.1:{port} cannot be served there" in done.stderr
 
 

@@ -84,3 +84,10 @@ def test_it_is_written_without_a_screen_too(tmp_path: Path) -> None:
         assert "bob: to the file" in file.read_text()
 
     plain(tmp_path, story)
+
+
+@staged()
+async def test_a_home_of_nobody_is_told_and_ends_nothing(s: Stage) -> None:
+    for command in ("/log on ~nobody-here/x", "/export ~nobody-here/x.txt", "/share 5 ~nobody-here/x.html"):
+        await s.enter(command)
+        assert "begins with a user who is not known here" in s.hint()

@@ -178,6 +178,8 @@ def _named_like_one(folder: Path) -> Iterator[Path]:
 
 
 def is_database(path: Path) -> bool:
+    if not path.is_file():  # a pipe would be waited for without end
+        return False
     try:
         with open(path, "rb") as file:
             return file.read(len(MAGIC)) == MAGIC

@@ -13,7 +13,7 @@ from sdschat.node.sharing.events import folder_for_pages, page_name
 from sdschat.node.sharing.of_node import page_of
 from sdschat.node.view.private import privacy
 from sdschat.tui.host import Command, Host
-from sdschat.tui.model.results import CommandError
+from sdschat.tui.model.results import CommandError, typed_path
 
 _MINUTES: Final = 5
 _MOST_MINUTES: Final = 100_000
@@ -73,7 +73,7 @@ def _path(host: Host, given: str) -> Path:
     if not given:
         at = datetime.fromtimestamp(host.view.now().wall / 1000)
         name = str(folder_for_pages() / page_name(host.label(host.shown), at))
-    path = Path(name).expanduser().absolute()
+    path = typed_path(name).absolute()
     if path.exists():
         raise CommandError(f"{path} is there already. Choose another name.")
     return path

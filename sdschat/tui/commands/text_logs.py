@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Final
 
 from sdschat.node.files import open_private
 from sdschat.node.view.members import has_members
 from sdschat.tui.host import Command, Host
-from sdschat.tui.model.results import CommandError
+from sdschat.tui.model.results import CommandError, typed_path
 from sdschat.tui.model.words import clean, count
 from sdschat.tui.text_log import OFF, ON, message_lines
 
@@ -20,7 +19,7 @@ def _export(host: Host, argument: str) -> None:
     """Write the whole log to a text file, 500 messages at a time, so that memory use stays small."""
     if not argument:
         raise CommandError("/export needs a file: /export lobby.txt. `sdschat log` has more formats.")
-    path = Path(argument).expanduser()
+    path = typed_path(argument)
     if path.suffix in _OTHER_FORMATS:
         raise CommandError(f"/export writes text: {path.stem}.txt. `sdschat export` writes {path.suffix} files.")
     if path.exists():
@@ -55,7 +54,7 @@ def _switch(host: Host, word: str, name: str) -> None:
             "What is deleted in a members' channel is gone for everybody, and a text log would keep it. It has none."
         )
     before = host.preferences.log.get(host.shown)
-    host.preferences.log[host.shown] = str(Path(name).expanduser().absolute()) if name else word
+    host.preferences.log[host.shown] = str(typed_path(name).absolute()) if name else word
     file = host.text_log.file_of(host.shown)
     try:
         if file is not None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Final, NamedTuple
+
+from sdschat.node.files import expanded
 
 Mark = tuple[int, int, str]  # the first letter, the end, and the name of the style of what is between
 _GOES_ON: Final = " " * 20  # a line that begins so belongs to the one above it, whose first column is long
@@ -26,6 +29,14 @@ class Page(NamedTuple):
 
 class CommandError(Exception):
     """The command cannot be done. The text says what, why and what to do; the typed line stays in the input."""
+
+
+def typed_path(text: str) -> Path:
+    """Return the path that stands in a command, with a home in the place of `~`. Raises CommandError."""
+    try:
+        return expanded(text)
+    except ValueError as error:
+        raise CommandError(str(error)) from error
 
 
 def switched(name: str, argument: str, now: bool) -> bool:
