@@ -26,6 +26,8 @@ TIMBER: Final[Mapping[str, TimberConfig]] = {
     "demo": TimberConfig(heartbeat=2_000, stagger=300, retry=2_000, sync_interval=5_000),
 }
 
+_LEAST_ROOM: Final = SIZES["M"]
+
 
 class SettingError(ValueError):
     """A setting cannot be used. The text says which, why and what would do."""
@@ -227,3 +229,5 @@ def _check(node: Mapping[str, Any]) -> None:
         value = node.get(target, low)
         if not low <= value <= high:
             raise SettingError(f"{names[target]} is {value}, and must be from {low} to {high}.")
+    if 0 < (room := node.get("max_size", 0)) < _LEAST_ROOM:  # without its unit, 20G would leave nothing of others
+        raise SettingError(f"store.max_size is {room} bytes, and must be at least 1M, such as 500M or 20G, or none.")
