@@ -11,7 +11,7 @@ from sdschat.catchup.values import HIGHEST, LOWEST
 from sdschat.identity.signing import Identity
 from sdschat.node.channel import author_chains
 from sdschat.node.channel.over_limit import Flood, OverLimitCounter
-from sdschat.node.channel.sender_limits import MINUTE, OLDER_TIMES, SENDERS, SenderLimits
+from sdschat.node.channel.sender_limits import MINUTE, OLDER_TIMES, SENDERS, STRANGERS_SYNC, SenderLimits
 from sdschat.node.channel.session import ChannelSession
 from sdschat.node.clock import Clock
 from sdschat.node.events import AuthorGapFound, ConnectionChanged, MessageDelivered, OverLimit, OwnOverLimit
@@ -236,6 +236,18 @@ def test_strangers_have_a_limit_together() -> None:
     found = [limits.exceeded(str(at), 0, fresh=True, sync=False, stranger=True) for at in range(11)]
     assert found == [False] * 10 + [True]
     assert not limits.exceeded("somebody known", 0, fresh=True, sync=False, stranger=False)
+
+
+def test_sync_messages_of_strangers_are_few_at_once_and_use_up_nothing_of_what_they_say() -> None:
+    """Together they had a burst of 10,000, and with them invented names kept the lines of new keys out."""
+    limits = SenderLimits(100, 2000)
+
+    def exceeded(count: int, *, sync: bool) -> int:
+        said = [limits.exceeded(str(at), 0, fresh=not sync, sync=sync, stranger=True) for at in range(count)]
+        return sum(said)
+
+    assert exceeded(STRANGERS_SYNC + 10, sync=True) == 10
+    assert not exceeded(1000, sync=False)
 
 
 def test_no_limit() -> None:

@@ -9,6 +9,7 @@ MINUTE: Final = 60_000  # milliseconds
 FRESH: Final = 120_000  # what is dated earlier may come back in bursts: somebody was away, or lacked it
 OLDER_TIMES: Final = 5  # so many times as many of those, and of what all strangers say together
 SENDERS: Final = 1024  # counted apart
+STRANGERS_SYNC: Final = 1000  # sync messages of all strangers at once: each is work, and nobody pastes any
 _MICROSECONDS: Final = 1000  # in a millisecond
 
 
@@ -36,7 +37,7 @@ _Rates = OrderedDict[tuple[str, bool], tuple[_Rate, _Rate]]  # of fresh and of o
 class SenderLimits:
     """The limits in one channel: `per_minute` messages of a sender by our clock, 0 for any number, and `at_once` before
     that rate counts. Sync messages are counted apart from those with content. Strangers and senders without a key have
-    a limit together besides, for they cost nothing to make."""
+    a limit together besides, for each of the two, since they cost nothing to make."""
 
     def __init__(self, per_minute: int, at_once: int) -> None:
         self._per_minute = per_minute
@@ -44,18 +45,20 @@ class SenderLimits:
         self._people: _Rates = OrderedDict()
         self._others: _Rates = OrderedDict()  # apart: anybody can make up as many as it takes to be forgotten
         self._strangers = self._rate(OLDER_TIMES) if per_minute else None
+        self._strangers_sync = self._rate(OLDER_TIMES, STRANGERS_SYNC) if per_minute else None
 
     def exceeded(self, sender_id: str, mono: int, *, fresh: bool, sync: bool, stranger: bool) -> bool:
         """Count a message, unless it is one too many."""
-        if self._strangers is None:
+        strangers = self._strangers_sync if sync else self._strangers
+        if strangers is None:
             return False
         newest, older = self._of((sender_id, sync), stranger)
         rate = newest if fresh else older  # old messages of this sender may be sent by anybody
-        if rate.full(mono) or (stranger and self._strangers.full(mono)):
+        if rate.full(mono) or (stranger and strangers.full(mono)):
             return True
         rate.add(mono)
         if stranger:
-            self._strangers.add(mono)
+            strangers.add(mono)
         return False
 
     def _of(self, key: tuple[str, bool], stranger: bool) -> tuple[_Rate, _Rate]:
@@ -68,5 +71,6 @@ class SenderLimits:
         rates.move_to_end(key)
         return rates[key]
 
-    def _rate(self, times: int) -> _Rate:
-        return _Rate(times * self._per_minute, times * self._at_once)
+    def _rate(self, times: int, most: int | None = None) -> _Rate:
+        at_once = times * self._at_once
+        return _Rate(times * self._per_minute, at_once if most is None else min(most, at_once))
