@@ -34,6 +34,7 @@ from sdschat.node.private.record import create_private, load_operations, private
 from sdschat.node.sync import extension
 from sdschat.node.sync.extension import sync_extension
 from sdschat.node.view.conversations import Conversations
+from sdschat.node.view.values import conversation_id
 from sdschat.sds.events import StateChanged
 from sdschat.sds.ids import content_id
 from sdschat.sds.values import Draft, HistoryEntry, Message
@@ -135,6 +136,23 @@ def test_an_outsider_is_told_so_in_the_list_of_channels(tmp_path: Path) -> None:
                 state_words(private_state(one.node.profile.store, name), None, one.node.sender_id) for one in (bob, mal)
             ]
             assert listed == ["  private, key 1, 2 members", "  private, you are not a member: a new link lets you in"]
+
+    run(scenario)
+
+
+def test_to_one_who_was_removed_nobody_is_here_in_a_conversation_of_two(tmp_path: Path) -> None:
+    """The head of @ann said *here*, though nothing can be sent to ann any more."""
+
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, bob, _ = await used_up(here)
+            view = Conversations(bob.node)
+            with_ann = view.direct(conversation_id(ann.node.sender_id))
+            assert with_ann.partner().online
+            private(ann).remove(bob.node.sender_id)
+            await bob.until(NotAMember)
+            assert not with_ann.partner().online
+            view.close()
 
     run(scenario)
 

@@ -103,8 +103,8 @@ class DirectConversation:
 
     def partner(self) -> Participant:
         known = next((person for person in self._in.people() if person.sender_id == self.peer), None)
-        if known is not None:
-            return known
+        if known is not None:  # not here where nothing can be sent, as after our removal
+            return known if self._standing(self._way()) == 2 else known._replace(online=False)
         nick = self._in.nick_of(self.peer)
         return Participant(self.peer, nick, False, 0, False, tag=self._in.tag_of(self.peer, nick))
 
