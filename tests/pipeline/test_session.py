@@ -131,6 +131,14 @@ def test_for_few_rows_spark_is_set_to_begin_soon(tmp_path: Path) -> None:
     assert of_session(SparkTarget(remote="sc://x:1", few=True).resolved())[compiled] == "false"
 
 
+def test_for_few_rows_a_join_takes_little_memory(tmp_path: Path) -> None:
+    """The tables of joins took 3 GB for 300 messages, and a tenth of the time went into collecting them."""
+    pages = "spark.buffer.pageSize"
+    for few in (True, False):
+        assert configuration(SparkTarget("spark://x:1", few=few), "", tmp_path).get(pages) == ("1m" if few else None)
+    assert pages not in of_session(SparkTarget(remote="sc://x:1", few=True))  # a server that runs refuses it
+
+
 def test_for_many_rows_queries_stay_compiled_and_java_has_room_for_them(tmp_path: Path) -> None:
     """A thousand queries filled Java's usual memory for code, and Spark then compiled nothing more."""
     needs_module("pyspark")

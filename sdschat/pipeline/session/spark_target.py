@@ -95,6 +95,8 @@ _FEW_ROWS: Final = NOT_COMPILED | {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.leafNodeDefaultParallelism": "1",
 }
+# Each join or group takes one at least. Usual are 64 MiB of them: Java has to clear that, and to collect it.
+_SMALL_PAGES: Final = {"spark.buffer.pageSize": "1m"}
 # Java compiles once, and not again and better; its collector of one thread takes no time from the others at the start.
 QUICK_TO_START: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=240m")
 _LOCAL: Final = {
@@ -121,11 +123,11 @@ def of_session(target: SparkTarget) -> dict[str, str]:
 
 
 def configuration(target: SparkTarget, flags: str, folder: Path) -> dict[str, str]:
-    """Return the configuration. `flags` are for the driver's Java. The user's settings come last and win."""
-    conf: dict[str, str] = {}
-    if target.kind is not TargetKind.CONNECT:
-        conf["spark.driver.extraJavaOptions"] = flags
-        conf["spark.sql.warehouse.dir"] = str(folder / "warehouse")
+    """Return the configuration of a session that is not at a Connect server. `flags` are for the driver's Java. The
+    user's settings come last and win."""
+    conf = {"spark.driver.extraJavaOptions": flags, "spark.sql.warehouse.dir": str(folder / "warehouse")}
+    if target.few:
+        conf |= _SMALL_PAGES
     if target.kind is TargetKind.LOCAL:
         conf |= _LOCAL
         conf["spark.sql.shuffle.partitions"] = str(min(cores(target.master), _MOST_PARTITIONS))
