@@ -105,6 +105,7 @@ class TheatreApp(KeysWithoutAlt):
         self.help = Static(shown, id="help", markup=False)
         self.help.border_title = "help"
         self._fingerprints: dict[str, str] = {}
+        self._were_away: set[str] = set()  # when they were last drawn
         self._fitted = Size()  # the size for which the screen was made
         self._looked_at = 0.0
         self._met_at = float("-inf")  # when the logs last became equal
@@ -159,7 +160,8 @@ class TheatreApp(KeysWithoutAlt):
         if self.size != self._fitted:
             self._fit()
         now = time.monotonic()
-        if now - self._looked_at > _LOOK:
+        back, self._were_away = self._were_away - self.watched.away, set(self.watched.away)
+        if back or now - self._looked_at > _LOOK:
             self._looked_at = now
             self._fingerprints = self.watched.fingerprints()
         found = set(self._fingerprints.values())

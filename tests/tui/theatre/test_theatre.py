@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Self
@@ -12,9 +13,12 @@ from typing import Self
 import pytest
 from textual.geometry import Size
 
+from sdschat.node.settings import make_settings
 from sdschat.node.tools.fault_injection import Injection
+from sdschat.node.tools.local_group import LocalGroup
 from sdschat.tui.model.words import ASCII, UNICODE
-from sdschat.tui.theatre.app import LEAST
+from sdschat.tui.theatre.app import LEAST, TheatreApp
+from sdschat.tui.theatre.group import TheatreGroup
 from sdschat.tui.theatre.pane import LogEnd, row_lines
 from sdschat.tui.theatre.script import ACTS, BETWEEN_SIDES, KEYS_OF_HELP, LINKS, PEOPLE, Deed, help_in
 from tests.cli.processes import run
@@ -213,6 +217,30 @@ def test_help_has_a_frame_where_there_is_room_and_ascii_signs_where_they_are_wan
             "space, right pauses the script, as faults do; next act",
         )
         assert all(ord(sign) < 128 for sign in terminal.text())
+
+
+def test_a_log_is_not_called_empty_when_its_program_runs_again(tmp_path: Path) -> None:
+    """The frame said so until the next look at the fingerprints."""
+    needs_module("iotcore")
+
+    async def story() -> None:
+        group = TheatreGroup(LocalGroup(tmp_path, make_settings({}, "demo"), "demo"))
+        await group.open()
+        try:
+            app = TheatreApp(group, 60.0)
+            async with app.run_test(size=(80, 24)):
+                group.say("dave", "hello, all")
+                titles = []
+                for away, seconds in ((set[str](), 1.0), ({"dave"}, 1.0), (set[str](), 0.0)):
+                    group.away, app._looked_at = away, time.monotonic() - seconds
+                    app.draw()
+                    titles.append(str(app.panes["dave"].border_title))
+                assert "killed" in titles[1]
+                assert "empty" not in titles[2]
+        finally:
+            await group.close()
+
+    asyncio.run(story())
 
 
 def test_a_participant_is_killed_and_starts_again(tmp_path: Path) -> None:
