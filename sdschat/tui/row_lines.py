@@ -291,7 +291,8 @@ def _marks(entry: MessageItem, wide: bool, line_style: LineStyle, around: Surrou
     """Return the marks at the right of a message: remark, late, state, id."""
     marks: list[Line] = []
     if entry.remark:
-        marks.append([Segment(entry.remark, line_style.style("time" if _is_new(entry) else "remark"))])
+        drawn = "time" if _is_new(entry) else "refused" if entry.remark.isupper() else "remark"  # capitals: a forgery
+        marks.append([Segment(entry.remark, line_style.style(drawn))])
     if entry.late:
         marks.append([Segment("late", line_style.style("late"))])
     if entry.fate is not None:
@@ -371,10 +372,9 @@ def hanging(line: str, room: int) -> Iterator[str]:
     if more:
         begins = len(line) - len(line.lstrip())
         columns = [cell_len(line[: each.end()]) for each in _COLUMN.finditer(line, 0, high)]
-        fitting = [column for column in columns if column <= room // 2]
-        indent = fitting[-1] if fitting else begins if begins and not columns else begins + _FURTHER_IN
-        rest = line[more[0][0] :]
-        for low, high in wrapped(rest, room - indent):
+        further = begins + _FURTHER_IN * (not begins or bool(columns))
+        indent = max((column for column in columns if column <= room // 2), default=further)
+        for low, high in wrapped(rest := line[more[0][0] :], room - indent):
             yield " " * indent + closed(rest[low:high])
 
 

@@ -291,6 +291,17 @@ def test_the_theme_follows_the_background_that_the_terminal_names(
     assert theme_in_force("contrast") == "contrast"
 
 
+@pytest.mark.parametrize(
+    ("verdict", "name"),
+    [("new", "time"), ("unsigned", "remark"), ("bad_signature", "refused"), ("mismatched", "refused")],
+)
+def test_a_forgery_stands_out_more_than_a_message_without_a_signature(verdict: str, name: str) -> None:
+    """Both had the colour of a warning; without colours both were bold."""
+    line_style, said = LineStyle(), entry(1, "hi", verdict=verdict)
+    drawn = [each for line in item_lines(said, 80, line_style, NOON) for each in line if each.text == said.remark]
+    assert [each.style for each in drawn] == [line_style.style(name)]
+
+
 def test_below_another_message_of_the_author_neither_nick_nor_minute_is_said_again() -> None:
     (again,) = item_lines(entry(1, "and so on"), 80, LineStyle(), NOON, Surroundings((), True, True))
     text = "".join(segment.text for segment in again)
