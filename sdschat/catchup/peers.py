@@ -110,6 +110,7 @@ class HistorySources:
         self._turns: dict[str, _Turns] = {}  # since `restart`
         # Those who say that they have what we lack. `restart` keeps them: who was asked before may have hidden it.
         self._offers: set[str] = set()
+        self._late: set[str] = set()  # since `restart`: those who answered after they were left
 
     def __contains__(self, name: str) -> bool:
         return name in self._present
@@ -122,6 +123,7 @@ class HistorySources:
         self._left_to_ask_until.clear()
         self._failures.clear()
         self._turns.clear()
+        self._late.clear()
         for name in self._present:
             self._rests.forget(name)
         self._alone_since = None
@@ -152,11 +154,12 @@ class HistorySources:
             for source in self._present.values()
             if source.name not in self.compared and self._until(source.name) <= mono
         )
-        return min(
+        found = min(
             free,
             key=lambda source: (self._cost(source.name), source.name not in self._offers),
             default=None,
         )
+        return found._replace(proven=True) if found is not None and found.name in self._late else found
 
     def untried(self, name: str, mono: int) -> bool:
         """True if another source than this one may be asked now and did not fail yet."""
@@ -226,6 +229,15 @@ class HistorySources:
         self._failures[name] = self._failures.get(name, 0) + 1
         self._offers.discard(name)
         self._rests.failed(name, mono, rest, REST_LONGEST if source is not None and source.store else REST_OF_PEERS)
+
+    def answered_late(self, name: str) -> bool:
+        """True if a source answers after it was left, for the first time: it is there, and slow, and has more time when
+        it is asked again."""
+        first = name in self._failures and name not in self._late
+        if first:
+            self._late.add(name)
+            self.gave(name)
+        return first
 
     def gave(self, name: str) -> None:
         self._failures.pop(name, None)

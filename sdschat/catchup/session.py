@@ -193,6 +193,8 @@ class CatchUpSession:
 
     def heard(self, source: str, frame: Frame, mono: int) -> None:
         """Take in the answer of a source to the last question, or its refusal to answer."""
+        if source != self.source and self._sources.answered_late(source):
+            self._next_source(mono)
         if source != self.source or (frame.session, frame.number) != (self._session, self._number):
             return
         if isinstance(frame.what, Declined):

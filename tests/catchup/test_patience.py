@@ -315,6 +315,36 @@ def test_every_source_is_tried_once_before_any_is_tried_again() -> None:
     assert now <= len(present) * PATIENCE_DOUBTFUL + PATIENCE
 
 
+def test_who_answers_late_is_asked_again_at_once_and_has_more_time() -> None:
+    """On a busy machine an honest source was left after 0.6 s each time, and asked after all that answer nothing."""
+    ghosts = [HistorySource(f"ghost{number}") for number in range(40)]
+    seeker = CatchUpSession(MemoryLog(KEYS), lambda: SESSION)
+    seeker.begin(LOWEST, HIGHEST, 0)
+    seeker.sources([ANN, *ghosts], 0)
+    (question,) = sent(seeker)
+    seeker.advance(PATIENCE_DOUBTFUL)
+    assert seeker.source == "ghost0"
+    seeker.heard("ann", question._replace(what=shown(KEYS)), 1000)
+    seeker.advance(2 * PATIENCE_DOUBTFUL)
+    assert seeker.source == "ann"
+    seeker.advance(2 * PATIENCE_DOUBTFUL + PATIENCE - 1)
+    assert seeker.source == "ann"
+
+
+def test_a_late_answer_ends_a_rest_once() -> None:
+    sources = HistorySources(Rests())
+    sources.replace([ANN, BOB], 0)
+    assert not sources.answered_late("ann"), "it was not left"
+    sources.failed("ann", 0)
+    assert sources.answered_late("ann")
+    assert sources.next(1) == ANN._replace(proven=True)
+    sources.failed("ann", 1)
+    assert not sources.answered_late("ann")
+    assert sources.next(2) == BOB
+    sources.restart()
+    assert sources.next(3) == ANN, "it may be quicker now"
+
+
 def test_those_who_say_to_be_stores_and_never_answer_do_not_stand_before_all_others() -> None:
     ghosts = [HistorySource(f"ghost{number}", store=True) for number in range(300)]
     seeker = CatchUpSession(MemoryLog(KEYS), lambda: SESSION)
