@@ -215,7 +215,7 @@ def _ended_by(error: Exception) -> int:
     if isinstance(error, FileNotFoundError) and error.filename is None and not _has_place():
         say("sdschat: the folder that you are in is gone. Change to another one.")
         return codes.WRONG_USE
-    told = _OS_ERROR.search(str(error)) if isinstance(error, OSError) and error.errno is None else None
+    told = None if getattr(error, "errno", None) else _OS_ERROR.search(str(error))
     if told is not None and int(told[1]) in _NO_ROOM:
         say(f"sdschat: a file cannot be written: {os.strerror(int(told[1]))}. What was written before is kept.")
         return codes.UNEXPECTED

@@ -121,11 +121,12 @@ def test_wrong_use_ends_with_2_and_says_so(tmp_path: Path, arguments: tuple[str,
     assert "secret" not in done.stderr
 
 
+@pytest.mark.parametrize("kind", [OSError, Exception])
 def test_a_full_disk_is_told_as_one_where_a_library_tells_it_in_its_text_alone(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], kind: type[Exception]
 ) -> None:
     text = "Generic LocalFileSystem error\n \x1b[31mNo space left on device (os error 28)\n"
-    assert program._ended_by(OSError(text)) == 1
+    assert program._ended_by(kind(text)) == 1
     said = capsys.readouterr().err
     assert said.startswith("sdschat: a file cannot be written: No space left on device.")
     assert said.count("\n") == 1
