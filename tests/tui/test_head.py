@@ -181,7 +181,7 @@ async def test_on_the_smallest_screen_the_newest_message_and_the_input_remain(s:
 
 @staged(size=(80, 24))
 async def test_a_message_of_a_thousand_lines_is_folded_in_the_log_and_whole_in_its_details(s: Stage) -> None:
-    await s.type("\n".join(f"line {number}" for number in range(1000)))
+    s.app.composer.insert("\n".join(f"line {number}" for number in range(1000)))
     await s.press("enter")
     await s.until_text("976 more lines: Alt+Up selects it, F5 shows all")
     assert not any("line 24" in row for row in s.log())
@@ -194,7 +194,7 @@ async def test_a_message_of_a_thousand_lines_is_folded_in_the_log_and_whole_in_i
 @staged(size=(80, 24))
 async def test_a_message_that_is_too_long_for_the_log_is_whole_in_its_details(s: Stage) -> None:
     """They ended in its middle, below *the whole text*, and the log counted the lines that it had."""
-    await s.type("\n".join(f"line {number:04} {'x' * 20}" for number in range(1000)))
+    s.app.composer.insert("\n".join(f"line {number:04} {'x' * 20}" for number in range(1000)))
     await s.press("enter")
     await s.until_text("+ more lines: Alt+Up selects it, F5 shows all")
     await s.press("f5")
