@@ -97,6 +97,7 @@ class ChatApp(KeysInOrder, KeyedHost):
         self.apply_keys()
         self.node.scheduler.most = AT_KEYS
         self.node.listen(self._hear)
+        self.composer.most_bytes = self.node.settings.config.max_message_bytes
         for name in self.wanted:
             self.workspace.add_if_new(self.view.written(name))
         self.opening = Startup(self.workspace.order.copy(), self.open_channel, partial(later, self))

@@ -122,6 +122,18 @@ async def test_a_long_paste_says_how_long_it_is(s: Stage) -> None:
 
 
 @staged()
+async def test_a_paste_that_is_too_long_does_not_offer_to_send_it(s: Stage) -> None:
+    """It said that Enter sends all of it, and Enter refused it."""
+    for text, lines in (("x" * 70_000, "1 line"), ("twenty letters here\n" * 4000, "4000 lines")):
+        s.app.post_message(events.Paste(text))
+        await s.settle()
+        wanted = f"{lines} pasted; more than a message in a channel holds (64 KiB), Ctrl+Z takes it back"
+        assert s.hint() == wanted
+        await s.press("ctrl+z")
+        assert s.app.composer.text == ""
+
+
+@staged()
 async def test_up_and_down_recall_what_was_written(s: Stage) -> None:
     await s.enter("first")
     await s.enter("second")

@@ -13,9 +13,11 @@ from textual.message import Message
 from textual.widgets import TextArea
 
 from sdschat.tui.model.line_input import Completion, InputHistory
+from sdschat.tui.model.words import count
 
 _SEEN: Final = 8  # lines of the input that are seen
 _HINTED: Final = 4  # lines of a hint that are seen
+_KIB: Final = 1024
 _TINY: Final = 5  # lines of a screen where it is one
 _NEW_LINE: Final = frozenset({"alt+enter", "ctrl+j", "shift+enter"})
 
@@ -57,6 +59,7 @@ class Composer(TextArea):
             compact=True,
         )
         self.input_history = past
+        self.most_bytes = 0  # that a message may have; 0: not known
         self._complete = complete
         self._completion: Completion | None = None
         self._chord = False  # Ctrl+X came last, with nothing marked to be cut: Ctrl+E opens the editor
@@ -106,9 +109,11 @@ class Composer(TextArea):
         line break as a carriage return."""
         event.stop()
         lines = len(event.text.splitlines())
-        if lines > _SEEN:
-            said = f"{lines} lines pasted; Enter sends all of it as one message, Ctrl+Z takes it back"
-            self.post_message(self.Said(said))
+        large = len(event.text.encode()) > self.most_bytes > 0
+        if lines > _SEEN or large:
+            said = f"more than a message in a channel holds ({self.most_bytes // _KIB} KiB), Ctrl+Z takes it back"
+            sends = "Enter sends all of it as one message, Ctrl+Z takes it back"
+            self.post_message(self.Said(f"{count(lines, 'line')} pasted; {said if large else sends}"))
 
     def _action(self, key: str) -> Callable[[], object] | None:
         row = self.cursor_location[0]
