@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sdschat.audit import schemas
 from sdschat.audit.schemas import Blob, Ids, columns
-from sdschat.audit.statements import statements
-from sdschat.lake.duck import parquet_rows
+from sdschat.lake.duck import DuckLake, parquet_rows
+from sdschat.lake.judge import name_refused
 from sdschat.lake.sources.batch import table_of
 from sdschat.lake.sources.survey import Seen, Standing
 from sdschat.lake.staging import staged_file
@@ -52,6 +52,8 @@ class LakeComparison:
         self.read_ms = read_ms
         self.sources: dict[int, str] = {}  # path by number
         self._connection = connection
+        self._lake = DuckLake(connection, tables)
+        self._ask = self._lake.rows
         self._tables = tables
         self._scratch = scratch
         self._conflicts: list[schemas.Quarantine] = []
@@ -61,24 +63,20 @@ class LakeComparison:
     # What the lake knows of files.
 
     def wholes(self) -> list[schemas.Whole]:
-        rows = self._ask(f"SELECT * FROM ({self._known(schemas.Whole)}) AS w WHERE run_id = ?", self.run_id)
-        return [schemas.Whole(*row) for row in rows]
+        self._lake.name(schemas.Whole, "whole")
+        return [schemas.Whole(*row) for row in self._ask("SELECT * FROM whole WHERE run_id = ?", self.run_id)]
 
     def standing(self) -> list[Standing]:
         names = ", ".join(Standing._fields)
-        rows = self._ask(f"SELECT DISTINCT {names} FROM ({self._standing()}) AS s WHERE run_id = ?", self.run_id)
+        name_refused(self._lake)
+        rows = self._ask(f"SELECT DISTINCT {names} FROM refused WHERE run_id = ?", self.run_id)
         return [Standing(*row) for row in rows]
 
     def quarantined(self, paths: Iterable[str]) -> list[schemas.Quarantine]:
         names = ", ".join(columns(schemas.Quarantine))
-        wanted = f"SELECT {names} FROM ({self._standing()}) AS s WHERE source IN (SELECT UNNEST(?)) ORDER BY 2, 3"
+        name_refused(self._lake)
+        wanted = f"SELECT {names} FROM refused WHERE source IN (SELECT UNNEST(?)) ORDER BY 2, 3"
         return [schemas.Quarantine(*row) for row in self._ask(wanted, list(paths))]
-
-    def _standing(self) -> str:
-        self._name("quarantined", self._known(schemas.Quarantine))
-        self._name("whole", self._known(schemas.Whole))
-        ((_, query, _),) = statements("sdschat.lake", "refused_duckdb")
-        return query
 
     # Events: each has a number, and is written once.
 
@@ -182,7 +180,7 @@ class LakeComparison:
         """Return what nodes say to lack, with the time of the reading that it belongs to."""
         self._name_readings()
         self._name_came("read_declared", schemas.Declared)
-        self._name("known", self._known(schemas.Declared))
+        self._lake.name(schemas.Declared, "known")
         told = {"as_of": "f.as_of", "read_ms": "f.read_ms"}
         names = ", ".join(f"{told.get(name, f'c.{name}')} AS {name}" for name in columns(schemas.Declared))
         said = f"SELECT {names} FROM read_declared AS c JOIN unsaid AS f ON {_same('f', 'c', _MEMBER)}"
@@ -191,7 +189,7 @@ class LakeComparison:
     def _name_readings(self) -> None:
         """Name the readings that are not older than a known one, and those of them that say something new."""
         self._name_came("read_nodes", schemas.Node)
-        self._name("known", self._known(schemas.Node))
+        self._lake.name(schemas.Node, "known")
         self._name("logged", self._known(schemas.Message, self._of_channels("read_nodes")))
         latest = f"ROW_NUMBER() OVER (PARTITION BY {', '.join(_MEMBER)} ORDER BY as_of DESC, read_ms DESC) AS rank"
         every = ", ".join(columns(schemas.Node))
@@ -210,7 +208,7 @@ class LakeComparison:
 
     def new_runs(self, files: Iterable[Seen]) -> New | None:
         """Return the runs that databases know, of those databases that know more than each earlier one."""
-        self._name("known", self._known(schemas.KnownRun))
+        self._lake.name(schemas.KnownRun, "known")
         known: dict[tuple[str, str], set[str]] = defaultdict(set)
         for node, digest, boot in self._ask("SELECT node, digest, boot FROM known WHERE run_id = ?", self.run_id):
             known[node, digest].add(boot)
@@ -228,7 +226,7 @@ class LakeComparison:
     def new_quarantine(self, files: Iterable[Seen]) -> New | None:
         """Return the parts of these files that could not be read, with the node of each and how far its log is."""
         self._name_came("read_refused", schemas.Quarantine)
-        self._make("still", self._standing())
+        name_refused(self._lake)
         names = [name for name in columns(schemas.Quarantine) if name not in ("node", "as_of")]
         self._connection.register("conflict", table_of(schemas.Quarantine, self._conflicts))
         whose = [Standing(file.path, file.node, file.as_of) for file in files]
@@ -243,7 +241,7 @@ class LakeComparison:
         return self._new(
             schemas.Quarantine,
             f"SELECT DISTINCT ON ({', '.join(keys)}) {', '.join(columns(schemas.Quarantine))} FROM ({full}) AS f "
-            f"WHERE NOT EXISTS (SELECT 1 FROM still AS s WHERE {there} AND COALESCE(s.node, '') = f.node)",
+            f"WHERE NOT EXISTS (SELECT 1 FROM refused AS s WHERE {there} AND COALESCE(s.node, '') = f.node)",
         )
 
     # Statements.
@@ -261,11 +259,10 @@ class LakeComparison:
         added = f", {_row_sum(table)} AS {ROW_SUM}{_parts(table)}" if table in PARTED else ""
         self._name(name, f"SELECT * EXCLUDE filename, {number}{added} FROM ({rows}) AS read_rows")
 
-    def _known(self, table: type, wanted: Callable[[Any], bool] = lambda part: True) -> str:
-        """Return a query for the rows of a table in the lake, or of the wanted parts of it."""
-        more = {ROW_SUM: "BIGINT"} if table in PARTED else {}
-        rows = parquet_rows(self._connection, table, self._tables.files(table, wanted), more)
-        return f"SELECT *{_parts(table)} FROM ({rows}) AS known_rows" if table in PARTED else rows
+    def _known(self, table: type, wanted: Callable[[Any], bool]) -> str:
+        """Return a query for the rows of the wanted parts of a table in the lake."""
+        rows = parquet_rows(self._connection, table, self._tables.files(table, wanted), {ROW_SUM: "BIGINT"})
+        return f"SELECT *{_parts(table)} FROM ({rows}) AS known_rows"
 
     def _of_channels(self, name: str) -> Callable[[Any], bool]:
         """Return a function that is true for parts of the channels in rows with this name."""
@@ -273,13 +270,10 @@ class LakeComparison:
         return lambda part: part[0] in keys
 
     def _name(self, name: str, query: str) -> None:
-        self._connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {query}")
+        self._lake.make(name, query, once=False)
 
     def _make(self, name: str, query: str) -> None:
-        self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}")
-
-    def _ask(self, query: str, *values: object) -> list[Any]:
-        return self._connection.execute(query, list(values)).fetchall()
+        self._lake.make(name, query, once=True)
 
 
 def _full(table: type) -> list[str]:

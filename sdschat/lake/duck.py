@@ -99,7 +99,7 @@ class DuckLake(LakeEngine):
         self._connection.register(f"{name}_rows", made)
         self.make(name, f"SELECT * FROM {name}_rows", once=True)
 
-    def rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         return self._connection.execute(query, list(values)).fetchall()
 
     def forget(self) -> None:

@@ -76,7 +76,7 @@ class LakeEngine(ABC):
         """Give a name for statements to what a function of this package makes of the rows of a query."""
 
     @abstractmethod
-    def rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         """Return the rows of an answer; each `?` in the query stands for a value."""
 
     @abstractmethod

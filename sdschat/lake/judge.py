@@ -188,10 +188,14 @@ class Refused(NamedTuple):
     rows: list[schemas.Quarantine]
 
 
-def refused_in(lake: LakeEngine, run_id: str | None = None, most: int = MOST) -> Refused:
+def name_refused(lake: LakeEngine) -> None:
     lake.name(schemas.Quarantine, "quarantined")
     lake.name(schemas.Whole, "whole")
     lake.run(lake.statements("sdschat.lake", "refused"), {})
+
+
+def refused_in(lake: LakeEngine, run_id: str | None = None, most: int = MOST) -> Refused:
+    name_refused(lake)
     where, values = ResultScope(run_id).of(schemas.columns(schemas.Quarantine))
     counting = f"SELECT COUNT(*) FROM (SELECT DISTINCT run_id, source FROM refused WHERE {where}) AS s"
     ((inputs,),) = lake.rows(counting, *values)

@@ -159,7 +159,7 @@ class Lake(LakeEngine):
         found.createOrReplaceTempView(name)
         self._made.append(name)
 
-    def rows(self, query: str, *values: str) -> list[tuple[Any, ...]]:
+    def rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in self.spark.sql(query, list(values)).collect()]
 
     def forget(self) -> None:
