@@ -10,6 +10,7 @@ import pytest
 
 from sdschat.catchup.values import HIGHEST, LOWEST
 from sdschat.identity.private.link import accept, read_link
+from sdschat.node.channel.author_chains import AuthorChains
 from sdschat.node.events import HandedOver, MessageDelivered, OverLimit
 from sdschat.node.node import Node
 from sdschat.node.private.membership import PrivateChannel
@@ -133,6 +134,28 @@ def test_who_joins_gets_nothing_older_and_everything_after(tmp_path: Path) -> No
         assert private(carol).roster.epoch == private(bob).roster.epoch
         named = {told.sender_id: told.messages for told in carol.of(OverLimit)}
         assert named == {ann.node.sender_id: 1, bob.node.sender_id: 1}
+
+    run(tmp_path, story)
+
+
+def test_what_was_said_between_two_invites_is_not_told_as_missing(tmp_path: Path) -> None:
+    """Whoever joined by the second invite read "ann's 2nd message here is missing" for ever: it is given as an id."""
+
+    async def story(w: World, heard: list[Received]) -> None:
+        ann = creator(w)
+        link_of(ann)
+        say(ann, OLD[0])
+        bob = start(w, "bob", link_of(ann))
+        await ann.until(MessageDelivered, lambda body: body.said.nick == "bob")
+        say(ann, "for both")
+        await until_said("for both", bob)
+        (session,) = bob.node.sessions.values()
+        chains = next(each for each in session.extensions if isinstance(each, AuthorChains))
+        await bob.until(OverLimit)
+        assert chains._doubts
+        now = session.channel.state.now
+        chains.advance(now._replace(mono=now.mono + 20_000))
+        assert (chains._doubts, chains._events) == ({}, [])
 
     run(tmp_path, story)
 

@@ -103,6 +103,9 @@ class AuthorChains(PassiveExtension):
             sender_id = author_of(name)
             self._session.channel.miss(now, HistoryEntry(gap.message_id, None, sender_id))
             self._session.mark_ready()
+            entry = self._session.channel.state.delivered(gap.message_id)
+            if entry is not None and entry.bare:
+                continue  # its id is here, and its number is not: that is in the text
             if not self._book.is_waiting(sender_id) and _has_room(self._told, _MOST_TOLD, sender_id):
                 self._told[doubt] = None
                 self._events.append(AuthorGapFound(sender_id, gap.low, gap.high, gap.message_id))
