@@ -290,3 +290,15 @@ def test_whoever_begins_to_sign_sync_messages_leaves_no_room_to_ever_new_keys() 
             mine.heard(identity.sender_id, here(presence(identity), moment), at(moment))
             heard.add(identity.sender_id)
     assert len(mine.online) == STRANGERS + READERS
+
+
+def test_a_recorded_leaving_is_taken_with_the_nick() -> None:
+    made = presence(ME)
+    made.replay("somebody", "bob", True)
+    assert made.called("bob") == {"somebody"}
+    made.replay("somebody", "", False)
+    made.replay("nobody", "cas", False)
+    assert made.online == {}
+    assert made.left == {"somebody": "bob"}
+    assert (made.nick_of("somebody"), made.called("bob")) == ("bob", {"somebody"})
+    assert made.called("cas") == frozenset()

@@ -1,0 +1,58 @@
+"""Removals that are sent again."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from sdschat.identity.packets import epoch_key
+from sdschat.identity.private.link import epoch_mark
+from sdschat.identity.private.roster import Roster, SignedOperation
+from sdschat.node.channel.extension import ExtendedChannel
+from sdschat.node.private.announcing import ANNOUNCE_AFTER, RemovalAnnouncer
+from sdschat.node.private.known_operations import KnownOperations
+from sdschat.transport.sealing import SealedTransport
+from tests.sds.group import Group
+
+SECRET = b"s" * 32
+EPOCH = ("an earlier removal",)
+
+
+class _Heard:
+    """Operations that are not in the log yet, as packets by message id."""
+
+    def __init__(self, packets: dict[str, bytes]) -> None:
+        self._packets = packets
+
+    def heard(self, message_id: str) -> tuple[SignedOperation, bytes] | None:
+        packet = self._packets.get(message_id)
+        return None if packet is None else (cast(SignedOperation, None), packet)
+
+    def find(self, message_id: str) -> None:
+        return None
+
+
+class _Sent(list[tuple[bytes, str, bytes]]):
+    def publish_in_epoch(self, epoch_id: bytes, topic: str, payload: bytes) -> None:
+        self.append((epoch_id, topic, payload))
+
+
+class _Session:
+    """A channel whose log has none of the removals."""
+
+    def __init__(self) -> None:
+        self.channel = Group("a")["a"].channel
+
+    def mark_ready(self) -> None:
+        """Do nothing."""
+
+
+def test_a_removal_that_was_heard_and_is_not_in_the_log_yet_is_sent_again() -> None:
+    """Its place in the log may be waiting for what is missing here, and others lack the key."""
+    sent, session = _Sent(), _Session()
+    operations = _Heard({"heard": b"its packet"})
+    announcer = RemovalAnnouncer(cast(KnownOperations, operations), cast(SealedTransport, sent), "msg")
+    announcer.attach(cast(ExtendedChannel, session))
+    announcer.roster = Roster(epoch_before={"heard": EPOCH, "unknown": EPOCH})
+    announcer.heard_outdated("", proven=True)
+    announcer.advance(session.channel.state.now.mono + 2 * ANNOUNCE_AFTER, {epoch_mark(EPOCH): SECRET})
+    assert sent == [(epoch_key(SECRET).epoch_id, "msg", b"its packet")]
