@@ -13,7 +13,7 @@ from typing import Final
 import click
 
 from sdschat.catchup.values import CatchUpState
-from sdschat.cli.errors import DONE, NOT_IN_TIME, WRONG_USE, CommandProblem, channel_name, say, time_option
+from sdschat.cli.errors import DONE, NOT_IN_TIME, WRONG_USE, CommandProblem, channel_name, in_the_chat, say, time_option
 from sdschat.cli.histories import open_reader
 from sdschat.cli.options import Chosen, channel_options
 from sdschat.cli.session import first_connection, mqtt_options, run_node
@@ -73,7 +73,8 @@ def command(chosen: Chosen, channel: str, uses: int | None, expires: str | None,
                 WRONG_USE,
             )
     if state.record.genesis.since_join:
-        return run_node(chosen, lambda node: _renew(node, chosen, name, uses or 0, lasts, qr=qr), [name])
+        with in_the_chat("/invite"):
+            return run_node(chosen, lambda node: _renew(node, chosen, name, uses or 0, lasts, qr=qr), [name])
     identity = load_or_create(chosen.database.parent)
     broker = "" if chosen.text("broker") is None else str(mqtt_options(chosen)[0].address)
     now = time.time_ns() // 1_000_000

@@ -222,7 +222,9 @@ def refuse_namesakes(chosen: Chosen, name: str) -> None:
     from sdschat.wire.nim_codec import EitherCodec
 
     codec, profiles = EitherCodec(chosen.settings.config.max_message_bytes), chosen.database.parent.parent
-    for path in sorted(profiles.glob(f"*/{DATABASE}"), key=lambda path: path != chosen.database):
+    meant = chosen.general["profile"].origin.removeprefix(IN_USE)  # the one in whose place this was taken comes first
+    paths = sorted(profiles.glob(f"*/{DATABASE}"), key=lambda path: profile_name(path) != meant)
+    for path in sorted(paths, key=lambda path: path != chosen.database):
         try:
             with contextlib.closing(Store.open_read_only(path, codec)) as reader:
                 mine = path == chosen.database

@@ -149,6 +149,16 @@ def test_the_name_of_another_profiles_private_channel_sends_nothing_in_clear(tmp
     assert "private channel" not in meant.stderr
 
 
+def test_where_the_profile_is_in_use_it_is_named_before_others_in_the_private_channel(tmp_path: Path) -> None:
+    link = run(tmp_path, "create", "garden", "--private", "--name", "bob").stdout.strip()
+    for name in ("ann", "carol", "dan", "eve", "fay", "bob"):
+        with Store.open(profile(tmp_path, name) / "sdschat.db", CODEC) as store:
+            enter(store, link, 0)
+    with Store.open(profile(tmp_path, "bob") / "sdschat.db", CODEC):
+        done = run(tmp_path, "join", "--plain", "garden", "--name", "bob", "--broker", "mqtt://127.0.0.1:9")
+    assert "is a private channel of your profile bob, and bob-2 is not in it" in done.stderr
+
+
 def test_a_key_that_could_not_be_written_whole_leaves_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,8 +6,10 @@ import contextlib
 import signal
 from pathlib import Path
 
+from sdschat.store.store import Store
 from tests.cli.processes import Pipe, run
 from tests.transport.worlds import beside_mosquitto
+from tests.wire.samples import CODEC
 
 NOBODY = "no other member answered"
 
@@ -67,3 +69,15 @@ def _store(home: Path, broker: str) -> None:
     refused = run(home, "store", "garden", "--name", "ann", *where)
     assert refused.returncode == 2
     assert "nothing for a Store" in refused.stderr
+
+
+def test_an_invite_of_an_open_chat_names_the_command_in_it(tmp_path: Path) -> None:
+    beside_mosquitto(tmp_path, _in_use)
+
+
+def _in_use(home: Path, broker: str) -> None:
+    where = create(home, broker)
+    with Store.open(home / "data" / "sdschat" / "profiles" / "ann" / "sdschat.db", CODEC):
+        done = run(home, "invite", "garden", "--name", "ann", *where)
+    assert done.returncode == 5
+    assert done.stderr.rstrip().endswith("If that is a chat, type /invite in it")
