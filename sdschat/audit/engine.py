@@ -8,6 +8,7 @@ import struct
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import closing
+from functools import partial
 from itertools import chain, count, islice, repeat
 from operator import itemgetter
 from typing import Any, Final
@@ -82,7 +83,7 @@ class _Loader:
     """Puts evidence into the tables. Keys are numbers in the order in which things are met."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
-        self._database = database
+        self._database, self._insert = database, partial(insert, database)
         self._chans: dict[Channel, int] = {}
         self._members: dict[Member, int] = {}
         self._next_message = count(1).__next__
@@ -99,32 +100,28 @@ class _Loader:
             self._versions.clear()
             for witness in witnesses:
                 self._witness(chan, witness)
-        insert(self._database, "version", self._made)
-        insert(self._database, "need", self._needs)
-        insert(
-            self._database,
-            "claim",
-            [(self._members[row.run_id, row.channel, row.node], *row[7:11]) for row in said.nodes],
-        )
-        insert(self._database, "apart", [(self._members[member], detail) for member, detail in said.apart])
+        self._insert("version", self._made)
+        self._insert("need", self._needs)
+        self._insert("claim", [(self._members[row.run_id, row.channel, row.node], *row[7:11]) for row in said.nodes])
+        self._insert("apart", [(self._members[member], detail) for member, detail in said.apart])
         rows = []
         for row in said.declared:
             member = self._members.get((row.run_id, row.channel, row.node))
             if member is not None:
                 message = self._messages[self._chans[row.run_id, row.channel]][row.message_id]
                 rows.append((member, message, row.message_id, row.kind))
-        insert(self._database, "declared", rows)
+        self._insert("declared", rows)
         self._database.execute("COMMIT")
 
     def _witness(self, chan: int, witness: NodeEvidence) -> None:
         at = witness.presence
         member = self._members[at.run_id, at.channel, at.node] = len(self._members)
         place = (at.origin, at.horizon, at.retained_from, at.first_ms, at.last_ms)
-        insert(self._database, "presence", [(member, chan, at.run_id, at.channel, at.node, at.nick, *place)])
-        insert(self._database, "copy", self._copies(chan, member, witness.held), _COPY)
+        self._insert("presence", [(member, chan, at.run_id, at.channel, at.node, at.nick, *place)])
+        self._insert("copy", self._copies(chan, member, witness.held), _COPY)
         key_of = self._messages[chan].__getitem__
         for table, moments in (("shown", witness.told.shown), ("excused", witness.told.excused)):
-            insert(self._database, table, zip(repeat(member), map(key_of, moments), moments.values()))
+            self._insert(table, zip(repeat(member), map(key_of, moments), moments.values()))
 
     def _copies(self, chan: int, member: int, held: Held) -> Iterable[tuple[Any, ...]]:
         """Return the rows of a log, put together by column: there are many."""
@@ -156,9 +153,8 @@ def insert(database: sqlite3.Connection, table: str, rows: Iterable[tuple[Any, .
     left = iter(rows)
     while some := list(islice(left, _AT_ONCE)):
         values = values or f"({', '.join('?' * len(some[0]))})"
-        database.execute(
-            f"INSERT INTO {table} VALUES {', '.join([values] * len(some))}", list(chain.from_iterable(some))
-        )
+        every = ", ".join([values] * len(some))
+        database.execute(f"INSERT INTO {table} VALUES {every}", list(chain.from_iterable(some)))
 
 
 def answer(database: sqlite3.Connection, file: str, indexes: Mapping[str, str]) -> None:
