@@ -5,6 +5,7 @@ visitor.
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 import shutil
 from asyncio.subprocess import PIPE, Process
@@ -140,6 +141,10 @@ _CONNECTIONS: Final = 200  # without a chat: who opens more loses the oldest, or
 _THINNED_EVERY: Final = 1.0  # seconds
 _GRACE: Final = 10.0  # seconds for a chat to end by itself
 _LARGEST: Final = 256 * 1024  # bytes that a browser sends at once, such as a pasted text
+_AT_ONCE: Final = 4096  # keys of a page
+_PASTED_FOR_A_KEY: Final = 64  # characters: a pasted text is one event
+_A_SECOND: Final = 300  # further ones: the program takes so many, and keeps a kilobyte for each that waits
+_KEY: Final = re.compile(r"\x1b\[[0-9;<?]*[A-Za-z~]|.", re.DOTALL)
 _SIZES: Final = (10, 500)  # of a terminal, in cells
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
@@ -310,15 +315,41 @@ def _host(request: web.Request) -> str:
         return ""
 
 
+class Pace:
+    """The keys of a page: some at once, then so many a second."""
+
+    def __init__(self) -> None:
+        self._until = 0.0  # time at which all that were passed on would have come at the rate alone
+
+    def wait(self, keys: int, now: float) -> float:
+        """Count keys that are passed on. Return the seconds to wait before the next ones."""
+        self._until = max(self._until, now) + keys / _A_SECOND
+        return max(0.0, self._until - now - _AT_ONCE / _A_SECOND)
+
+
+def count_keys(text: str) -> int:
+    """Count keys and movements of the mouse; a pasted text counts by its length."""
+    typed, *rest = text.split("\x1b[200~")
+    keys = 0
+    for one in rest:
+        pasted, _, after = one.partition("\x1b[201~")
+        keys += 1 + len(pasted) // _PASTED_FOR_A_KEY + len(_KEY.findall(after))
+    return keys + len(_KEY.findall(typed))
+
+
 async def _pass_on(socket: web.WebSocketResponse, chat: _Chat) -> None:
     """Pass what the browser says on to the chat, until either ends."""
+    pace = Pace()
     async for message in socket:
         if message.type != WSMsgType.TEXT:
             continue
         try:
             match message.json():
                 case ["stdin", str(text)]:
+                    if (keys := count_keys(text)) > _AT_ONCE:
+                        return  # nobody presses so many
                     await chat.send_bytes(text.encode(errors="replace"))
+                    await asyncio.sleep(pace.wait(keys, asyncio.get_running_loop().time()))
                 case ["resize", {"width": int(width), "height": int(height)}]:
                     await chat.set_terminal_size(_bounded(width), _bounded(height))
                 case ["ping", str() | int() | float() as data]:
