@@ -27,8 +27,7 @@ _ID: Final = "channel = ? AND substr(message_id, 1, 8) = substr(?, 1, 8) AND mes
 _BY_ID: Final = f"{_FROM} WHERE {_ID}"
 # To find an id in the log or here by one statement: each takes the locks of a transaction, which cost more than that.
 OR_DROPPED: Final = (
-    "UNION ALL SELECT place, " + ", ".join(["NULL"] * (len(LOG_COLUMNS.split(",")) - 1)) + " FROM past "
-    "WHERE channel = ?1 AND substr(message_id, 1, 8) = substr(?3, 1, 8) AND message_id = ?3"
+    "UNION ALL SELECT place, " + ", ".join(["NULL"] * (len(LOG_COLUMNS.split(",")) - 1)) + f" FROM past WHERE {_ID}"
 )
 _DATED: Final = "WHERE channel = ? AND lamport BETWEEN ? AND ? ORDER BY lamport {way}, message_id {way}"
 _UP: Final = f"{_FROM} {_DATED.format(way='ASC')}"

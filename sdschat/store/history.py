@@ -16,7 +16,7 @@ from sdschat.store.errors import StoreDamaged, as_store_error
 from sdschat.store.schema import PLACE_BITS
 
 _FROM: Final = f"SELECT {LOG_COLUMNS} FROM log"
-_BY_ID: Final = f"{_FROM} WHERE channel = ?1 AND message_id = ?2"
+_BY_ID: Final = f"{_FROM} WHERE channel = ? AND message_id = ?"
 _BY_ID_OR_DROPPED: Final = f"{_BY_ID} {dropped_packets.OR_DROPPED}"
 _NEWEST: Final = f"{_FROM} WHERE channel = ? ORDER BY lamport DESC, message_id DESC LIMIT ?"
 _BEFORE: Final = f"{_FROM} WHERE channel = ? AND lamport < ? ORDER BY lamport DESC, message_id DESC LIMIT ?"
@@ -49,7 +49,8 @@ class SqlHistory:
         number = self._number(self._channel)
         if number is None:
             return None
-        found = self._ask(_BY_ID_OR_DROPPED, (number, message_id, dropped_packets.packed_id(message_id)))
+        packed = dropped_packets.packed_id(message_id)
+        found = self._ask(_BY_ID_OR_DROPPED, (number, message_id, number, packed, packed))
         if not found:
             return None
         if found[0][3] is not None:

@@ -99,8 +99,8 @@ _STANDINGS: Final = (
 )
 _OF_IDS: Final = "SELECT id, sender_id FROM past_sender WHERE id > ? ORDER BY id LIMIT ?"
 _SPOKE: Final = (
-    "SELECT place, sender_id FROM log WHERE place > ?1 AND place <= ?2 UNION ALL SELECT place, sender_id FROM past "
-    "CROSS JOIN past_sender ON past_sender.id = past.sender WHERE place > ?1 AND place <= ?2 ORDER BY 1 LIMIT ?3"
+    "SELECT place, sender_id FROM log WHERE place > ? AND place <= ? UNION ALL SELECT place, sender_id FROM past "
+    "CROSS JOIN past_sender ON past_sender.id = past.sender WHERE place > ? AND place <= ? ORDER BY 1 LIMIT ?"
 )
 
 
@@ -160,5 +160,5 @@ def speakers_after(store: Store, number: int, place: int = 0) -> SpeakersPage:
     """Return who wrote the next messages of a channel, with and without packets."""
     after = max(place, first_place(number) - 1)
     with as_store_error(store.path):
-        rows: list[Any] = store.connection.execute(_SPOKE, (after, last_place(number), PAGE)).fetchall()
+        rows: list[Any] = store.connection.execute(_SPOKE, (*2 * (after, last_place(number)), PAGE)).fetchall()
     return SpeakersPage({row[1] for row in rows}, rows[-1][0] if rows else after, len(rows) == PAGE)
