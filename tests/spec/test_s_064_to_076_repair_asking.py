@@ -72,9 +72,14 @@ def test_s_066_the_times_and_groups_are_settings_common_to_all() -> None:
 
     Here: settings; all defaults are the spec's recommendations."""
     assert Config() == SPEC
-    group = Group("a", "b")
-    (here, there) = (node.channel.state.config for node in group.nodes.values())
-    assert (here.t_min, here.t_max, here.num_response_groups) == (there.t_min, there.t_max, there.num_response_groups)
+    for name in ("a", "b"):
+        group = Group(name, config=Config(), settle=2000)
+        group.give(name, forge("z", "child", START + 2, "m1"))
+        wait = t_req_offset(name, "m1", SPEC)
+        group.tick(wait - 1)
+        assert not any(message.repair_request for message in group[name].messages())
+        group.tick(1)
+        assert sum(bool(message.repair_request) for message in group[name].messages()) == 1
 
 
 def test_s_066_without_a_setting_there_is_one_group_and_everybody_is_in_it() -> None:
@@ -184,11 +189,16 @@ def test_s_072_the_settings_do_not_change_while_running() -> None:
     for a specific SDS-R application, based on expected number of group participants and volume of traffic."
 
     Here: fixed when a channel is opened."""
-    group = Group("a", "b", config=Config())
-    for place in range(10):
-        group.say("a", f"message {place}")
+    group = Group("a", config=Config())
+    # One that would be of another of the three groups that 300 participants make.
+    ids = (f"m{place}" for place in range(100))
+    said = next(one for one in ids if hash_of("a", one) % 3 != hash_of("b", one) % 3)
+    group.give("a", forge("b", said, START + 1))
+    for place in range(300):
+        group.give("a", forge(f"p{place}", f"of p{place}", START + 2 + place))
+    group.give("a", forge("z", "s1", START + 400, content=None, requests=(said,)))
+    assert len(group["a"].of(RepairScheduled)) == 1
     assert group["a"].channel.state.config == Config()
-    assert Config.__dataclass_params__.frozen  # type: ignore[attr-defined]
 
 
 def test_s_073_due_requests_are_in_the_next_message() -> None:
