@@ -290,3 +290,19 @@ def test_joinings_that_count_for_nothing_change_nothing_whatever_comes_before_an
         members = {each.author_key for each in made if not whole.outcomes[each.message_id]}
         assert all(whole.outcomes[one.message_id] or one.author_key in members for one in made if one not in kept)
     assert skipped > 200
+
+
+def test_nobody_is_an_outsider_to_a_newcomer(tmp_path: Path) -> None:
+    """Those who join do not know the members yet: they would keep only ids of most of the history."""
+
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, bob, link = await used_up(here)
+            dan = here.start("dan", link, before=extension.install)
+            ids = [one.node.gate.identity.sender_id for one in (ann, bob)]
+            assert not private(dan).is_member
+            assert not any(map(private(dan).is_outsider, ids))
+            assert not any(map(private(ann).is_outsider, ids))
+            assert private(ann).is_outsider(dan.node.gate.identity.sender_id)
+
+    run(scenario)
