@@ -32,16 +32,19 @@ def load_or_create(directory: Path, random: Callable[[int], bytes] = os.urandom)
             _create(path, random(SEED_BYTES))
         # Read the file even if we just made it: another process may have been first, and then its key is the profile's.
         return load(path)
-    except PermissionError as error:
-        if error.filename != str(path):
-            raise
-        raise KeyFileError(f"{path} cannot be read: no permission. Is it another user's?") from error
     except OSError as error:
-        raise KeyFileError(
-            f"The identity of this profile cannot be kept in {directory}: {error.strerror or error}. "
-            f"{'Free some space' if error.errno == errno.ENOSPC else 'Make the directory writable'}, or choose another "
-            "one with --data-dir."
-        ) from error
+        raise _unkept(path, error) from error
+
+
+def _unkept(path: Path, error: OSError) -> KeyFileError:
+    """Return the error of a key that cannot be read or kept, with what to do."""
+    if error.errno == errno.EACCES and os.path.lexists(path):
+        return KeyFileError(f"{path} cannot be read: no permission. Is it another user's?")
+    what = "Free some space" if error.errno == errno.ENOSPC else "Make the directory writable"
+    return KeyFileError(
+        f"The identity of this profile cannot be kept in {path.parent}: {error.strerror or error}. {what}, or choose "
+        "another one with --data-dir."
+    )
 
 
 def create(directory: Path, identity: Identity) -> None:
@@ -52,7 +55,7 @@ def create(directory: Path, identity: Identity) -> None:
         _create(path, identity.reveal_seed())
         kept = load(path)
     except OSError as error:
-        raise KeyFileError(f"The identity cannot be kept in {directory}: {error.strerror or error}.") from error
+        raise _unkept(path, error) from error
     if kept.public_key != identity.public_key:
         raise KeyFileError(f"{path} has another key already. Choose another profile with --profile.")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.identity.keyfile import KEY_FILE, load_or_create
 from tests.cli.processes import PATIENCE, command, environment
 from tests.needs import needs_program
 
@@ -76,3 +77,14 @@ def test_an_audit_tells_of_a_profile_that_it_may_not_read(tmp_path: Path) -> Non
         closed.chmod(0o700)
     assert done.returncode == 5
     assert "not read: profiles/ann: cannot be used (no permission to look into this folder)" in done.stdout
+
+
+def test_a_key_of_another_user_is_told_as_one(tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "profiles" / "ann"
+    load_or_create(folder)
+    (folder / KEY_FILE).chmod(0)
+    done = run_without_rights(tmp_path, "send", "lobby", "hi", "--data-dir", "data", "--name", "ann")
+    assert done.returncode == 5
+    assert (
+        done.stderr == "sdschat: data/profiles/ann/identity.key cannot be read: no permission. Is it another user's?\n"
+    )
