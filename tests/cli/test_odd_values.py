@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
@@ -19,6 +20,7 @@ from sdschat.cli.program import run
 from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import make_settings
+from sdschat.node.view.private import join_command
 from sdschat.transport.memory import MemoryNetwork
 from tests.cli.processes import command, environment, run_with_full_disk
 from tests.node.worlds import InMemory
@@ -311,3 +313,9 @@ def test_what_cannot_be_told_changes_no_exit_code(tmp_path: Path) -> None:
             command("log", "lobby"), cwd=tmp_path, env=environment(tmp_path), stderr=full, check=False
         )
     assert done.returncode == 2
+
+
+def test_the_command_for_others_takes_no_channel_for_an_option() -> None:
+    node = cast("Node", SimpleNamespace(broker="mqtt://h", broker_options="", settings=make_settings({})))
+    assert join_command(node, "-rf") == "sdschat join --broker mqtt://h -- -rf"
+    assert join_command(node, "a b") == "sdschat join 'a b' --broker mqtt://h"

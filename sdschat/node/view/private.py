@@ -91,7 +91,10 @@ def join_command(node: Node, channel: str) -> str:
     """Return the command with which others join an open channel or a members' channel."""
     where = f" --broker {node.broker}" if node.broker else ""
     timing = f" --timing {node.settings.timing}" if node.settings.timing != "spec" else ""
-    return f"sdschat join {shlex.quote(channel)}{where}{node.broker_options}{timing}"
+    options = f"{where}{node.broker_options}{timing}"
+    if channel.startswith("-"):  # it would be taken for an option
+        return f"sdschat join{options} -- {shlex.quote(channel)}"
+    return f"sdschat join {shlex.quote(channel)}{options}"
 
 
 def create(node: Node, name: str, *, since_join: bool = False) -> str:
