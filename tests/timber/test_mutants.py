@@ -150,3 +150,13 @@ def test_what_hangs_below_an_operation_that_stays_keeps_it_whatever_the_order_of
     member = OperationBody(0, 2, b"", (), b"", 0, 0, None, Statements())
     second.children.append(TreeNode(b"of a member", Operation(member, b"", b"")))
     assert committee._withered() == []
+
+
+def test_the_last_settled_operation_is_named() -> None:
+    group = Group("alice", "bob")
+    group.say("alice", "hello")
+    group.settle()
+    engine = group["alice"].engine
+    settled = engine._core.replica.settled
+    assert settled is not None
+    assert engine.last_settled() == settled.id
