@@ -75,6 +75,7 @@ class AuthorChains(PassiveExtension):
 
     def attach(self, session: ChannelSession) -> None:
         self._session = session
+        self._since_join = session.private is not None and session.private.gives_since_join
         authors: dict[str, dict[str, int]] = {}
         for name, kept in self._store.values(f"{CHAINS}{session.name}/").items():
             chain = chain_of(kept)
@@ -103,12 +104,15 @@ class AuthorChains(PassiveExtension):
             sender_id = author_of(name)
             self._session.channel.miss(now, HistoryEntry(gap.message_id, None, sender_id))
             self._session.mark_ready()
-            entry = self._session.channel.state.delivered(gap.message_id)
-            if entry is not None and entry.bare:
-                continue  # its id is here, and its number is not: that is in the text
+            if self._since_join and self._is_id_only(gap.message_id):
+                continue  # it is from before a joining: its number is in its text, which is not given
             if not self._book.is_waiting(sender_id) and _has_room(self._told, _MOST_TOLD, sender_id):
                 self._told[doubt] = None
                 self._events.append(AuthorGapFound(sender_id, gap.low, gap.high, gap.message_id))
+
+    def _is_id_only(self, message_id: str) -> bool:
+        entry = self._session.channel.state.delivered(message_id)
+        return entry is not None and entry.bare
 
     def process(self, ready: Ready, now: Now) -> ExtensionOutput:
         changed: dict[str, AuthorChain] = {}
