@@ -12,7 +12,7 @@ from tests.attacks.attacker import new_key, presence
 from tests.attacks.replayed import Listener
 from tests.attacks.stage import PATIENCE, Stage, main, seconds_until
 
-_LINES = 800  # of the channel; some of them come 64 at a time, without a comparison
+_LINES = 2000  # of the channel; about 40 a second come without a comparison, which may begin after 30 s
 _EQUAL = RangeReply(equal=True)
 
 
