@@ -266,6 +266,11 @@ class OutlastingDriver(LinuxDriver):
         if os.environ.get("TERM", "") not in _MUTE:
             self.write(f"{_QUESTION}?\x1b\\")
 
+    def stop_application_mode(self) -> None:
+        # Textual leaves the handler where the terminal has gone: it would call a loop that has ended.
+        signal.signal(signal.SIGWINCH, signal.SIG_DFL)
+        super().stop_application_mode()
+
     def _sigcont_application(self, *_: object) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has ended, and the screen before it
             self._loop.call_soon_threadsafe(self._go_on)

@@ -136,7 +136,8 @@ class Terminal:
 
     def hang_up(self) -> None:
         """Close the window. Also send the signals of the kernel to the owner of a terminal; the second one after the
-        first was handled, because then Textual begins to read the terminal again. Changes of size make it draw."""
+        first was handled, because then Textual begins to read the terminal again. Changes of size make it draw, and
+        come until it has ended."""
         before = self._threads()
         self.take_away()
         self.process.send_signal(signal.SIGCONT)
@@ -148,6 +149,9 @@ class Terminal:
             self.process.send_signal(signal.SIGWINCH)
             time.sleep(0.005)
         self.process.send_signal(signal.SIGHUP)
+        while self.process.poll() is None and time.monotonic() < deadline:
+            self.process.send_signal(signal.SIGWINCH)
+            time.sleep(0.001)
 
     def _threads(self) -> set[str]:
         return set(os.listdir(f"/proc/{self.process.pid}/task"))
