@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import cycle
 from typing import Final
 
@@ -45,11 +46,9 @@ class ScriptPace:
                 self.steps -= 1
                 return
             self._moved.clear()
-            try:
+            with suppress(TimeoutError):  # it may have been halted meanwhile
                 async with asyncio.timeout(None if self.paused else end - loop.time()):
                     await self._moved.wait()
-            except TimeoutError:
-                return
 
 
 class TheatrePlayer(ScriptPace):
