@@ -19,17 +19,18 @@ def listening_place(listen: str, otherwise: int) -> tuple[str, int]:
     if not colon or _is_ip(listen):
         host, port = listen, str(otherwise)
     host = host[1:-1] if host.startswith("[") and host.endswith("]") else host
-    if not is_host(host) or not port.isascii() or not port.isdecimal() or int(port) > LAST_PORT:
+    if not is_place(host, port):
         raise CommandProblem(
             f"--listen is {listen!r}, and must be an IP address, or one and a port: 127.0.0.1:{otherwise}.", WRONG_USE
         )
     return host, int(port)
 
 
-def is_host(text: str) -> bool:
-    """True for an address that something can listen at. That of one link (fe80::1%eth0) is none for the embedded
-    broker."""
-    return text == "localhost" or (_is_ip(text) and not {*"[]%"} & {*text})
+def is_place(host: str, port: str) -> bool:
+    """True for an address and a port that something can listen at. An address of one link (fe80::1%eth0) is none for
+    the embedded broker."""
+    is_address = host == "localhost" or (_is_ip(host) and not {*"[]%"} & {*host})
+    return is_address and port.isascii() and port.isdecimal() and int(port) <= LAST_PORT
 
 
 def reachable_hosts(host: str) -> list[str]:

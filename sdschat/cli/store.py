@@ -25,7 +25,7 @@ from sdschat.cli.errors import (
     time_option,
 )
 from sdschat.cli.histories import open_reader
-from sdschat.cli.listening import LAST_PORT, is_host
+from sdschat.cli.listening import is_place
 from sdschat.cli.options import (
     LOCAL,
     NETWORK,
@@ -156,7 +156,7 @@ def _keep_time(text: str | None) -> int:
 def _place(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     host = host.strip("[]") or "127.0.0.1"
-    if not (colon and is_host(host) and port.isascii() and port.isdigit() and int(port) <= LAST_PORT):
+    if not colon or not is_place(host, port):
         raise CommandProblem(f"--metrics is {text!r}, and must be an IP address and a port: 127.0.0.1:9464.", WRONG_USE)
     return host, int(port)
 
