@@ -54,12 +54,12 @@ def people(host: Host, argument: str) -> Iterable[str]:
     what tells them from others of that nick. Only the first word is a nick."""
     if " " in argument:
         return ()
-    rooms = sorted(
+    channels = sorted(
         {model.conversation.channel for model in host.models.values()}, key=lambda name: name != host.channel
     )
     found = {
         one.sender_id: one
-        for name in rooms
+        for name in channels
         for one in sorted(host.view.channel(name).people(), key=lambda person: -person.heard_at)
     }
     return [tagged_nick(whole_nick(one.nick), one.tag) for one in found.values() if one.nick and not one.own]
