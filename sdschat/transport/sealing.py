@@ -155,7 +155,9 @@ class SealedTransport:
     def _received(self, event: base.Received) -> None:
         if not event.payload:  # the broker removes what a topic kept; it can do so at any time anyway
             topic = self._learned.get(event.topic)
-            if topic is not None:
+            if topic is None:
+                _acknowledge(event)
+            else:
                 self._events.put(event._replace(topic=topic))
             return
         opened = self._sealer.open(event.topic, event.payload)
@@ -173,13 +175,16 @@ class SealedTransport:
         self._events.put(event._replace(topic=topic, payload=packet, outdated=opened.outdated))
 
     def _hold_back(self, event: base.Received) -> None:
-        """Keep a packet until its key comes. The oldest go first: SDS brings them again."""
-        self._waiting.append(event)
+        """Keep a packet until its key comes. The oldest go first: SDS brings them again.
+
+        It is acknowledged at once. Acknowledgements go out in order, and anybody can make such a packet: those of all
+        that came after it would wait for a key that never comes, and the broker would send nothing more.
+        """
+        _acknowledge(event)
+        self._waiting.append(event._replace(receipt=None))
         self._waiting_bytes += len(event.payload)
         while len(self._waiting) > MAX_WAITING or self._waiting_bytes > MAX_WAITING_BYTES:
-            oldest = self._waiting.popleft()
-            self._waiting_bytes -= len(oldest.payload)
-            _acknowledge(oldest)
+            self._waiting_bytes -= len(self._waiting.popleft().payload)
             self.counts.forgotten += 1
 
     # Outgoing.

@@ -112,11 +112,11 @@ class Attacker:
         if isinstance(message, Message) and message.content and len(self.said) < _KEPT:
             self.said.setdefault(message.message_id, packet)
 
-    def publish(self, topic: str, payload: bytes, *, retain: bool = False) -> None:
+    def publish(self, topic: str, payload: bytes, *, qos: int = 0, retain: bool = False) -> None:
         if self.sent >= MOST:
             raise RuntimeError(f"an attack sends at most {MOST} packets")
         self.sent += 1
-        self._client.publish(topic, payload, qos=0, retain=retain)
+        self._client.publish(topic, payload, qos=qos, retain=retain)
 
     def say(self, packet: bytes) -> None:
         self.publish(self.topics.msg, packet)

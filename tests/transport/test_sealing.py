@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from sdschat.identity.packets import OVERHEAD, SIZES
 from sdschat.node.private.sealer import ChannelSealer
-from sdschat.transport.base import Received, Topics
+from sdschat.transport.base import Receipt, Received, Topics
 from sdschat.transport.memory import MemoryNetwork, MemoryTransport
 from sdschat.transport.sealing import MAX_WAITING, SealedTopics, SealedTransport
 from tests.transport.worlds import Recorder
@@ -118,6 +120,20 @@ def test_packets_that_wait_are_bounded_and_the_oldest_go_first() -> None:
     bob.transport.keys_changed()
     network.run()
     assert len(bob.heard) == 10
+
+
+def test_what_is_not_passed_on_is_acknowledged_at_once() -> None:
+    """Acknowledgements go out in order, so that those of all later packets would wait for one that is missing: one
+    packet of anybody, empty or of no epoch, ended the recording of `tap`."""
+    network = MemoryNetwork()
+    bob = Member(network, "bob")
+    msg = SealedTopics(bob.sealer, TOPICS).outside(TOPICS.msg)
+    stranger = ChannelSealer(bytes(20), bytes(16), SECOND)
+    acknowledged: list[int] = []
+    for number, packet in enumerate([b"", b"junk", stranger.seal(msg, b"of another epoch")]):
+        bob.transport._heard(Received(msg, packet, False, Receipt(number, False, partial(acknowledged.append, number))))
+    network.run()
+    assert (bob.heard, acknowledged) == ([], [0, 1, 2])
 
 
 def test_a_packet_of_an_earlier_epoch_is_marked() -> None:
