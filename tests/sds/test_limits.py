@@ -277,6 +277,18 @@ def test_who_waits_for_a_deferred_message_that_is_dropped_looks_for_it() -> None
     assert last in state.requests.requests
 
 
+def test_nothing_waits_for_a_deferred_message_that_there_is_no_room_to_miss() -> None:
+    """Its child would wait until the date of its parent: for years, or for ever."""
+    group = Group("a", settle=2000)
+    now = group.now.wall
+    group.give("a", forge("b", "child", now, *(f"parent {place}" for place in range(30))))
+    for place in range(40):
+        group.give("a", forge(f"p{place}", f"m{place}", now + 1, *(f"{each} of {place}" for each in range(30))))
+    group.give("a", forge("b", "parent 0", now + QUIET.max_skew + 100 * QUIET.lost_after))
+    group.tick(2 * QUIET.lost_after)
+    assert "child" in group["a"].log
+
+
 def asked_for(count: int, requesters: int) -> Group:
     """A node that holds `count` messages and is asked for each once, one after the other by so many others."""
     group = Group("a")

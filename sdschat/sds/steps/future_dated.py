@@ -5,7 +5,7 @@ from __future__ import annotations
 from sdschat.sds.events import MessageDeferred
 from sdschat.sds.incoming import BufferedMessage
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps.deliver import abandon, deliver_or_buffer, verify_with_room
+from sdschat.sds.steps.deliver import abandon, deliver_or_buffer, release, verify_with_room
 from sdschat.sds.steps.filters import include_received
 from sdschat.sds.steps.repair import note_missing, received
 from sdschat.sds.values import FROM_STORE, HistoryEntry, Message, Reason
@@ -17,11 +17,11 @@ def defer(s: ChannelState, message: Message, raw: bytes, source: str, lamport: i
     room."""
     missing = received(s, message.message_id, "arrived_before_due")
     children = s.incoming.waiting_for.get(message.message_id, ())
+    may_wait = True
     if missing is not None and any(s.incoming.buffered[child].lamport <= lamport for child in children):
         # One of the two is forged, and who knows which: what follows it shall not wait until its date.
-        note_missing(
-            s, HistoryEntry(message.message_id, missing.hint, missing.sender_id), missing.charged_to, ask=False
-        )
+        entry = HistoryEntry(message.message_id, missing.hint, missing.sender_id)
+        may_wait = note_missing(s, entry, missing.charged_to, ask=False)
     buffered = BufferedMessage(message, raw, source, s.now.wall)
     buffered.release_at = lamport - s.config.max_skew
     buffered.proven = not s.unproven
@@ -30,6 +30,8 @@ def defer(s: ChannelState, message: Message, raw: bytes, source: str, lamport: i
     if source != FROM_STORE:
         s.note_arrival(message.message_id)
     s.events.append(MessageDeferred(message.message_id, message.sender_id, buffered.release_at))
+    if not may_wait:
+        release(s, s.incoming.meet(message.message_id, gap=True))
 
 
 def make_room_for_deferred(s: ChannelState, message: Message, size: int) -> bool:
