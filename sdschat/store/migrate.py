@@ -135,14 +135,17 @@ def keep_copy(connection: sqlite3.Connection, path: Path, version: int) -> Path:
     try:
         draft.unlink(missing_ok=True)
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, FILE_MODE))
-        copy = sqlite3.connect(draft)
         try:
-            connection.backup(copy)
+            copy = sqlite3.connect(draft)
+            try:
+                connection.backup(copy)
+            finally:
+                copy.close()
+            with open(draft, "rb") as whole:
+                os.fsync(whole)
+            draft.replace(final)
         finally:
-            copy.close()
-        with open(draft, "rb") as whole:
-            os.fsync(whole)
-        draft.replace(final)
+            draft.unlink(missing_ok=True)  # half a copy: where the disk is full, it would keep it full
         sync_directory(path)
     except OSError as error:
         raise StoreUnavailable(path, f"no copy can be kept before migrating: {error.strerror}") from error

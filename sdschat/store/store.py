@@ -106,16 +106,35 @@ class Store(UserState):
         lock = ProfileLock(path)
         try:
             prepare_file(path)
-            connection = open_writer(path)
+            try:
+                return cls._open_locked(path, codec, lock, journal or JournalSettings(), migrations, thorough)
+            except DiskFull:
+                reserve = Reserve(path)
+                if not reserve.held():
+                    raise
+                reserve.free()
+                return cls._open_locked(path, codec, lock, journal or JournalSettings(), migrations, thorough)
         except BaseException:
             lock.release()
             raise
+
+    @classmethod
+    def _open_locked(
+        cls,
+        path: Path,
+        codec: Codec,
+        lock: ProfileLock,
+        journal: JournalSettings,
+        migrations: Sequence[Migration],
+        thorough: bool | None,
+    ) -> Store:
+        connection = open_writer(path)
         try:
             with as_store_error(path):
                 sync_directory(path)
                 applied = migrate(connection, path, migrations)
                 losses = mend_on_opening(connection, path, codec, thorough)
-                store = cls(path, codec, connection, lock, journal or JournalSettings())
+                store = cls(path, codec, connection, lock, journal)
             store.wipe()
             store.losses += losses
             if applied and (before := applied[0] - 1):
@@ -123,7 +142,6 @@ class Store(UserState):
             store.reserve.take()
         except BaseException:
             connection.close()
-            lock.release()
             raise
         return store
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from pathlib import Path
@@ -14,7 +15,7 @@ from sdschat.sds.values import Write
 from sdschat.store.connection import open_writer
 from sdschat.store.errors import DiskFull, StoreError, StoreUnavailable, translate
 from sdschat.store.journal import JournalRow
-from sdschat.store.migrate import migrate, schema_digest
+from sdschat.store.migrate import keep_copy, migrate, schema_digest
 from sdschat.store.schema import MIGRATIONS, Migration
 from sdschat.store.store import Store
 from sdschat.store.transaction import IndexedText
@@ -111,6 +112,32 @@ def test_a_full_disk_frees_the_reserve(tmp_path: Path) -> None:
         assert _try(store, refused) is None
         assert len(_ids(store)) == len(talk.messages)
         assert store.reserve.take()
+
+
+def test_a_start_on_a_full_disk_uses_the_reserve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, reserve = tmp_path / "sdschat.db", tmp_path / "sdschat.db.reserve"
+    Store.open(path, CODEC).close()
+
+    def needs_the_reserve(path: Path) -> sqlite3.Connection:
+        if reserve.exists():
+            raise DiskFull(path)
+        return open_writer(path)
+
+    monkeypatch.setattr("sdschat.store.store.open_writer", needs_the_reserve)
+    with Store.open(path, CODEC) as store:
+        assert _try(store, Talk().step()) is None
+
+
+def test_half_a_copy_is_not_kept_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_room(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with Store.open(tmp_path / "sdschat.db", CODEC) as store:
+        before = set(tmp_path.iterdir())
+        monkeypatch.setattr("os.fsync", no_room)
+        with pytest.raises(StoreUnavailable, match="No space left"):
+            keep_copy(store.connection, store.path, 9)
+        assert set(tmp_path.iterdir()) == before
 
 
 @pytest.mark.parametrize("migrations", [MIGRATIONS, MIGRATIONS[:-1]], ids=["at once", "one after another"])
