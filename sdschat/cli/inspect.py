@@ -325,4 +325,5 @@ def _stored(found: DisplayMessage) -> dict[str, Any]:
 
 def _ancestor(each: Ancestor) -> dict[str, Any]:
     known = {} if each.message is None else _stored(each.message)
-    return {"message_id": each.message_id, "depth": each.depth, "status": each.status} | known
+    status = _ID_ALONE if each.status == "id_alone" else each.status
+    return {"message_id": each.message_id, "depth": each.depth, "status": status} | known

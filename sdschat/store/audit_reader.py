@@ -82,7 +82,7 @@ class BufferedRow(NamedTuple):
     """A message that the node lacks, or has not delivered yet."""
 
     message_id: str
-    kind: str  # lost, before_join, no_room, missing, held or ahead
+    kind: str  # lost, unproven, missing, held or ahead
     at: int  # epoch milliseconds
 
 

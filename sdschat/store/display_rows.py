@@ -55,7 +55,7 @@ class Ancestor(NamedTuple):
     """A message that another one depends on, directly or through others."""
 
     message_id: str
-    status: str  # delivered, held, missing, lost, before_join, no_room or unknown
+    status: str  # delivered, id_alone, held, missing, lost, unproven or unknown
     message: DisplayMessage | None  # if delivered
     depth: int  # 1: named by the message itself
 

@@ -196,15 +196,24 @@ class Reader(UserState):
             following: list[str] = []
             for name in frontier:
                 if name not in found and len(found) <= ancestors:
-                    parent = self._one(channel, tally.number, name, with_raw=False)
-                    status = "delivered" if parent is not None else self._status(tally.number, name)
-                    found[name] = Ancestor(name, status, parent, depth)
-                    following += parent.dependencies if parent is not None else ()
+                    found[name], parents = self._ancestor(channel, tally.number, name, depth)
+                    following += parents
             frontier, depth = following, depth + 1
         nearest = tuple(found.values())
         return MessageDetail(
             message, self._outgoing(tally.number, message), nearest[:ancestors], len(nearest) > ancestors
         )
+
+    def _ancestor(self, channel: str, number: int, message_id: str, depth: int) -> tuple[Ancestor, tuple[str, ...]]:
+        """Return what is known of a dependency, and the ids that it depends on itself."""
+        message = self._one(channel, number, message_id, with_raw=False)
+        if message is not None:
+            return Ancestor(message_id, "delivered", message, depth), message.dependencies
+        with as_store_error(self.path):
+            entry = dropped_packets.entry(self.connection, number, message_id)
+        if entry is not None:
+            return Ancestor(message_id, "id_alone", None, depth), tuple(entry.dependencies)
+        return Ancestor(message_id, self._status(number, message_id), None, depth), ()
 
     def _one(self, channel: str, number: int, message_id: str, with_raw: bool) -> DisplayMessage | None:
         query = MessageQuery(number, message_id=message_id, with_raw=with_raw)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.sds.values import AckState, Append, Drop, Evidence, GapRow, OutgoingRow, Put, Table
-from sdschat.store.display_rows import UNREAD_COUNTED
+from sdschat.store.display_rows import UNREAD_COUNTED, Ancestor
 from sdschat.store.journal_writer import JournalSettings
 from sdschat.store.reader import Reader
 from sdschat.store.store import Store
@@ -261,6 +261,17 @@ def test_dropping_what_is_not_there_is_nothing(tmp_path: Path) -> None:
     with Store.open(tmp_path / "p" / "sdschat.db", CODEC) as store:
         store.commit([("lobby", [Put(Table.CHANNEL, "", state_row(START)), Drop(Table.GAP, "x")])])
         assert store.channel("lobby").snapshot() is not None
+
+
+def test_an_ancestor_of_which_only_the_id_is_kept_is_in_the_log(tmp_path: Path) -> None:
+    parent = packet_of("lobby", "anna", START, "parent")
+    child = packet_of("lobby", "anna", START + 1, "child", (parent.message_id,))
+    with Store.open(tmp_path / "p" / "sdschat.db", CODEC) as store:
+        store.commit([("lobby", [Append(log_row(parent, raw=b"")), Append(log_row(child))])])
+        with Store.open_read_only(store.path, CODEC) as reader:
+            detail = reader.message("lobby", child.message_id)
+            assert detail is not None
+            assert detail.ancestors == (Ancestor(parent.message_id, "id_alone", None, 1),)
 
 
 def test_of_a_long_chain_fifty_ancestors_are_told_unless_more_are_asked_for(tmp_path: Path) -> None:
