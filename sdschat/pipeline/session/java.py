@@ -10,11 +10,13 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 from sdschat.audit.errors import NO_SPARK, PipelineProblem, install_command
@@ -63,11 +65,10 @@ def find_java(environ: Mapping[str, str] = os.environ) -> Search:
 
 
 def _look_at(home: Path, source: str) -> Java | str:
-    program = home / "bin" / "java"
-    if not program.exists():
+    if not (home / "bin" / "java").exists():
         return "has no bin/java"
     facts = _release(home)
-    version = facts.get("JAVA_VERSION") or _ask(program)
+    version = facts.get("JAVA_VERSION")
     if not version:
         return "does not say its version"
     major = int(re.split(r"[.\-+]", version.removeprefix("1."))[0])
@@ -78,21 +79,12 @@ def _look_at(home: Path, source: str) -> Java | str:
 
 
 def _release(home: Path) -> dict[str, str]:
-    """Return the facts in the file `release` of a Java; reading it is much faster than starting Java."""
+    """Return the facts in the file `release`, which every Java that is new enough has."""
     try:
         text = (home / "release").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return {}
     return dict(re.findall(r'^(\w+)="(.*)"', text, re.MULTILINE))
-
-
-def _ask(program: Path) -> str:
-    try:
-        answer = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=20, check=False)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    found = re.search(r'version "([^"]+)"', answer.stderr)
-    return found.group(1) if found else ""
 
 
 def usable_home(java: Java, cache: Path) -> Path:
@@ -117,7 +109,7 @@ def usable_home(java: Java, cache: Path) -> Path:
     return front
 
 
-_TRAINING: Final = "SDSCHAT_TRAINING_ARCHIVE"
+_UNRELIABLE: Final = "by=engine participants=3 messages=3 loss=0.5 repair=false push=false tail=300000 journal=true"
 _QUIET: Final = ("-Xlog:disable", "-Xlog:all=off")
 _LONGEST: Final = 600
 
@@ -142,12 +134,7 @@ def version_of(package: str) -> str:
 
 
 def archive_flags(folder: Path, java: Java) -> list[str]:
-    training = os.environ.get(_TRAINING)
-    base = _base(folder, java)
-    before = [f"-XX:SharedArchiveFile={base}"] if base.exists() else []
-    if training:
-        return [*before, f"-XX:ArchiveClassesAtExit={training}", *_QUIET]
-    archive = archive_path(folder, java)
+    archive, base = archive_path(folder, java), _base(folder, java)
     if not archive.exists():
         return []
     joined = f"{base}{os.pathsep}{archive}" if base.exists() else str(archive)
@@ -176,22 +163,41 @@ def warm_up(target: SparkTarget) -> Path:
             capture_output=True,
             timeout=_LONGEST,
         )
-    archive = archive_path(folder, java)
+    archive, base = archive_path(folder, java), _base(folder, java)
+    archive.unlink(missing_ok=True)  # Java does not write one while it reads another
     fresh = archive.with_name(f".{archive.name}.{os.getpid()}")
-    _train(folder, fresh)
+    before = [f"-XX:SharedArchiveFile={base}"] if base.exists() else []
+    _train([*before, f"-XX:ArchiveClassesAtExit={fresh}", *_QUIET], fresh)
     fresh.replace(archive)
     return archive
 
 
-def _train(folder: Path, fresh: Path) -> None:
-    environ = {**os.environ, _TRAINING: str(fresh), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    environ.pop("SPARK_REMOTE", None)
-    command = [sys.executable, "-m", "sdschat.pipeline.session.training_run", str(folder)]
-    try:
-        done = subprocess.run(command, env=environ, check=False, capture_output=True, text=True, timeout=_LONGEST)
-    except subprocess.TimeoutExpired as error:
-        raise PipelineProblem(f"the class archive was not made within {_LONGEST // 60} minutes.", NO_SPARK) from error
-    if done.returncode or not fresh.exists():
-        fresh.unlink(missing_ok=True)  # an archive of half a run would lack the rest
-        said = " ".join((done.stderr or done.stdout).split())[-200:]
-        raise PipelineProblem(f"the class archive was not made: {said or 'the training run left none'}.", NO_SPARK)
+def _train(flags: list[str], fresh: Path) -> None:
+    """Do all work of the pipeline on a simulated group, whose verdict is that messages are missing."""
+    from sdschat.experiment.grid.gridfile import Run
+    from sdschat.experiment.runs import JOURNALS, figures_for, setting_from
+
+    with TemporaryDirectory(prefix="sdschat-") as folder:
+        figures_for(Run(setting_from(tuple(_UNRELIABLE.split())), 0), Path(folder))
+        report = Path(folder, "report.html")
+        command = [
+            sys.executable,
+            "-m",
+            "sdschat",
+            "pipeline",
+            "run",
+            f"{folder}/{JOURNALS}",
+            "--lake",
+            f"{folder}/lake",
+        ]
+        command += ["-o", str(report), "--master", "local[2]", "--conf", "spark.sql.codegen.wholeStage=true"]
+        command += ["--conf", f"spark.driver.extraJavaOptions={shlex.join(flags)}"]
+        try:
+            done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=_LONGEST)
+        except subprocess.TimeoutExpired as error:
+            said = f"the class archive was not made within {_LONGEST // 60} minutes."
+            raise PipelineProblem(said, NO_SPARK) from error
+        if not (report.exists() and fresh.exists()):
+            fresh.unlink(missing_ok=True)  # an archive of half a run would lack the rest
+            said = " ".join((done.stderr or done.stdout).split())[-200:]
+            raise PipelineProblem(f"the class archive was not made: {said or 'the training run left none'}.", NO_SPARK)
