@@ -1,4 +1,4 @@
-"""Execution of one run, and the resulting row of the table `sim_runs`."""
+"""Execution of one run, and the resulting row of `sim_runs`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sdschat.experiment.grid.gridfile import Run
 from sdschat.experiment.setting import GroupSetting, setting_of
 from sdschat.store.journal import JournalRow, json_lines
 
-PLACE: Final = "gold/sim_runs"
+PLACE: Final = "gold/sim_runs.jsonl"
 JOURNALS: Final = "journals"  # of engine runs, until they are taken into the lake
 
 
 class SimRun(NamedTuple):
-    """A row of `sim_runs`; the key is `run_id`. `figures` is JSON: name to number, if the figure applies."""
+    """A line of `sim_runs`; the key is `run_id`. `figures` is JSON: name to number, if the figure applies."""
 
     run_id: str
     setting_id: str

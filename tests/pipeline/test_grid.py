@@ -20,7 +20,6 @@ from tests.needs import needs_module
 needs_module("numpy")
 needs_module("altair")
 needs_module("vl_convert")
-pq = needs_module("pyarrow.parquet")
 
 from sdschat.cli.program import run as run_program
 from sdschat.cli.simulate import command

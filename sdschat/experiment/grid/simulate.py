@@ -1,4 +1,4 @@
-"""Many runs on several processes, in no fixed order. Runs in the table `sim_runs` of the lake are not repeated."""
+"""Many runs on several processes, in no fixed order. Runs that the lake has are not repeated."""
 
 from __future__ import annotations
 
@@ -12,18 +12,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from multiprocessing import active_children, get_context
 from pathlib import Path
-from typing import Final
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from sdschat.audit.errors import PipelineProblem
 from sdschat.audit.processes import alone, end_with_parent
-from sdschat.audit.schemas import columns
 from sdschat.audit.verdict import counted
 from sdschat.experiment.grid.gridfile import Run, cost
 from sdschat.experiment.runs import PLACE, SimRun, command_of, do_run, made_by
@@ -83,70 +78,35 @@ def _died(runs: Sequence[Run]) -> PipelineProblem:
     )
 
 
-_TYPES: Final = {str: pa.string(), int: pa.int64(), float: pa.float64()}
-SCHEMA: Final = pa.schema([(name, _TYPES[kind]) for name, kind in columns(SimRun).items()])
-_SAVE_EVERY: Final = 2.0  # seconds
-
-
 class RunTable:
+    """A file of runs, one a line. Of several lines about one run the last counts; one that cannot be read, as a process
+    leaves it that is killed while it writes, is of a run that is done again."""
+
     def __init__(self, lake: Path) -> None:
         """Make the folder. Raises PipelineProblem if it cannot be written."""
-        self.folder = lake / PLACE
+        self.file = lake / PLACE
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            self.file.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise PipelineProblem(f"runs cannot be kept in {lake}: {error.strerror}. Name another folder.") from error
-        self._waiting: list[SimRun] = []
-        self._saved_at = -_SAVE_EVERY
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Lock the table: two commands with the same runs would repeat them, and remove each other's files."""
-        busy = f"another `sdschat simulate` is writing to {self.folder}; wait for it, or name another --lake."
-        with alone(self.folder / ".lock", busy):
-            for left in self.folder.glob(".*.parquet.*"):  # left by a process that was killed while writing
-                left.unlink(missing_ok=True)
-            try:
-                yield
-            finally:
-                self._save()
+    def alone(self) -> AbstractContextManager[None]:
+        """Lock the table: two commands with the same runs would do them twice."""
+        busy = f"another `sdschat simulate` is writing to {self.file}; wait for it, or name another --lake."
+        return alone(self.file.with_suffix(".lock"), busy)
 
     def read(self) -> dict[str, SimRun]:
         found: dict[str, SimRun] = {}
-        for file in sorted(self.folder.glob("*.parquet")):
-            try:
-                rows = pq.read_table(file, schema=SCHEMA).to_pylist()
-            except (pa.ArrowException, OSError) as error:
-                raise PipelineProblem(
-                    f"{file} cannot be read ({str(error).splitlines()[0]}); remove it, and its runs are done again."
-                ) from error
-            found.update((row["run_id"], SimRun(**row)) for row in rows)
+        with suppress(FileNotFoundError), self.file.open("rb") as file:
+            for line in file:
+                with suppress(ValueError, TypeError):
+                    row = SimRun(**json.loads(line))
+                    found[row.run_id] = row
         return found
 
     def add(self, row: SimRun) -> None:
-        """Keep the row: at once, or soon with others."""
-        self._waiting.append(row)
-        if time.monotonic() - self._saved_at > _SAVE_EVERY:
-            self._save()
-
-    def _save(self) -> None:
-        if self._waiting:
-            self._write(f"part-{time.time_ns()}-{os.getpid()}.parquet", self._waiting)
-            self._waiting, self._saved_at = [], time.monotonic()
-
-    def compact(self) -> None:
-        self._save()
-        files = sorted(self.folder.glob("*.parquet"))
-        if len(files) > 1:
-            rows = list(self.read().values())
-            self._write(f"part-{time.time_ns()}-all.parquet", rows)
-            for file in files:
-                file.unlink()
-
-    def _write(self, name: str, rows: Sequence[SimRun]) -> None:
-        fresh = self.folder / f".{name}.{os.getpid()}"  # readers of Parquet ignore names that begin with a dot
-        pq.write_table(pa.Table.from_pylist([row._asdict() for row in rows], schema=SCHEMA), fresh, compression="zstd")
-        fresh.replace(self.folder / name)
+        with self.file.open("a", encoding="utf-8") as file:
+            file.write(f"\n{json.dumps(row._asdict())}")  # what a killed process wrote last has no end
 
 
 class Progress:
@@ -271,7 +231,5 @@ def simulate(
                 table.add(row)
             progress.did(of[row.run_id], row)
             told(progress, row)
-        if table:
-            table.compact()
     runs = [known[run.key] for run in wanted if run.key in known]
     return Result(runs, progress.before, outdated, time.monotonic() - began)
