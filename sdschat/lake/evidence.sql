@@ -7,19 +7,13 @@ SELECT run_id, channel, node
 FROM member_of
 WHERE member < 0;
 
--- What do nodes say that they have, or had, without numbers that could be used, by a log that an older program took in
--- or by a journal? The ids of dependencies are one text.
+-- What do nodes say that they have, or had, without numbers that could be used: by a journal, or under the number of
+-- another node? The ids of dependencies are one text.
 CREATE VIEW plain AS
-SELECT run_id, channel, node, message_id, lamport, sender, ARRAY_JOIN(deps, CHR(31)) AS deps, digest, own, received_ms,
-  'log' AS origin, damage, gone, COALESCE(again, TRUE) AS again, as_of, read_ms
-FROM bronze_message
-WHERE member_key IS NULL
-UNION ALL
-SELECT m.run_id, m.channel, m.node, m.message_id, m.lamport, m.sender, ARRAY_JOIN(m.deps, CHR(31)), m.digest, m.own,
-  m.received_ms, 'log', m.damage, m.gone, COALESCE(m.again, TRUE), m.as_of, m.read_ms
+SELECT m.run_id, m.channel, m.node, m.message_id, m.lamport, m.sender, ARRAY_JOIN(m.deps, CHR(31)) AS deps, m.digest,
+  m.own, m.received_ms, 'log' AS origin, m.damage, m.gone, m.again, m.as_of, m.read_ms
 FROM bronze_message AS m
 JOIN namesake AS n ON n.run_id = m.run_id AND n.channel = m.channel AND n.node = m.node
-WHERE m.member_key IS NOT NULL
 UNION ALL
 SELECT run_id, channel, node, message_id, lamport, sender, ARRAY_JOIN(deps, CHR(31)), '', own, received_ms, 'journal',
   CAST(NULL AS STRING), FALSE, FALSE, 0, 0
@@ -86,7 +80,7 @@ FROM version;
 -- What do nodes say that they have, or had, with the numbers that an ingest gave? Nearly all is here.
 CREATE VIEW numbered AS
 SELECT p.member, m.message_key AS message, m.version_key AS version, m.lamport, m.received_ms,
-  CASE WHEN m.own THEN 1 ELSE 0 END AS own, m.damage, m.gone, COALESCE(m.again, TRUE) AS again, m.as_of, m.read_ms,
+  CASE WHEN m.own THEN 1 ELSE 0 END AS own, m.damage, m.gone, m.again, m.as_of, m.read_ms,
   XXHASH64(p.member, m.message_key) AS mark
 FROM bronze_message AS m
 JOIN member_of AS p ON p.member = m.member_key AND p.origin = 'log'
@@ -104,7 +98,7 @@ FROM (
   JOIN member_of AS p ON p.run_id = c.run_id AND p.channel = c.channel AND p.node = c.node AND p.origin = c.origin
   UNION ALL
   SELECT p.member, p.chan, m.message_id, m.lamport, m.sender, ARRAY_JOIN(m.deps, CHR(31)), m.digest, m.received_ms,
-    m.own, m.damage, m.gone, COALESCE(m.again, TRUE), m.as_of, m.read_ms, m.message_key, m.version_key
+    m.own, m.damage, m.gone, m.again, m.as_of, m.read_ms, m.message_key, m.version_key
   FROM bronze_message AS m
   JOIN ambiguous AS a ON a.message = m.message_key
   JOIN member_of AS p ON p.member = m.member_key AND p.origin = 'log'
@@ -119,8 +113,7 @@ SELECT * FROM numbered
 UNION ALL
 SELECT * FROM other;
 
--- Which messages may be in several readings? It was noted when they came, but not by older programs. Others may have the
--- same mark.
+-- Which messages may be in several readings? It was noted when they came. Others may have the same mark.
 CREATE TABLE reread AS
 SELECT DISTINCT mark
 FROM stated

@@ -10,12 +10,11 @@ SELECT run_id, channel, node, boot, ROW_NUMBER() OVER (PARTITION BY run_id, node
   CASE WHEN deps IS NULL THEN 0 ELSE SIZE(deps) END AS ids, attempt
 FROM silver_event;
 
--- Which messages may be in several readings? It was noted when they came, but not by older programs. They are few, so
--- that these alone are ordered.
+-- Which messages may be in several readings? It was noted when they came. They are few, so that these alone are ordered.
 CREATE TABLE reread AS
 SELECT DISTINCT XXHASH64(run_id, channel, node, message_id) AS mark
 FROM bronze_message
-WHERE COALESCE(again, TRUE);
+WHERE again;
 
 -- What does the latest of them say? Others may have the same mark, which is there since numbers are ordered sooner.
 CREATE TABLE relogged AS

@@ -2,7 +2,7 @@
 
 CREATE TABLE event AS SELECT run_id, channel, node, boot, ROW_NUMBER() OVER (PARTITION BY run_id, node ORDER BY began NULLS FIRST, boot NULLS FIRST, seq NULLS FIRST) AS moment, ts_ms, event, message_id, sender, peer, cause, bytes, payload_bytes, CASE WHEN deps IS NULL THEN 0 ELSE ARRAY_LENGTH(deps) END AS ids, attempt FROM silver_event;
 
-CREATE TABLE reread AS SELECT DISTINCT HASH(run_id, channel, node, message_id) AS mark FROM bronze_message WHERE COALESCE(again, TRUE);
+CREATE TABLE reread AS SELECT DISTINCT HASH(run_id, channel, node, message_id) AS mark FROM bronze_message WHERE again;
 
 CREATE TABLE relogged AS SELECT run_id, channel, node, message_id, own, damage, received_ms, raw, bytes, content_bytes, filter_bytes, history_bytes, request_bytes FROM (SELECT m.*, ROW_NUMBER() OVER (PARTITION BY t.mark, m.run_id, m.channel, m.node, m.message_id ORDER BY m.as_of DESC, m.read_ms DESC) AS rank FROM bronze_message AS m JOIN reread AS t ON t.mark = HASH(m.run_id, m.channel, m.node, m.message_id)) AS messages WHERE rank = 1 AND NOT gone;
 

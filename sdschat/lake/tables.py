@@ -218,9 +218,6 @@ class Tables:
 
         there = self._look(table) or self._create(table)
         by = [BUCKET] if table in BUCKETED else []
-        if there.metadata().partition_columns != by:  # it is of an older program
-            self.replace(table, full_schema(table).empty_table())
-            there = self._create(table)
         added: list[AddAction | RemoveAction] = [
             AddAction(path, size, _bucket_in(path) if by else {}, 0, True, "{}") for path, size in files.items()
         ]
@@ -298,7 +295,6 @@ class Tables:
         try:
             found = DeltaTable(place)
         except TableNotFoundError:
-            self._must_not_be_old(table)
             return None
         except (DeltaError, OSError) as error:
             said = str(error).splitlines()[0]
@@ -310,16 +306,6 @@ class Tables:
                 f"{schemas.VERSION}). Update the program."
             )
         return found
-
-    def _must_not_be_old(self, table: type) -> None:
-        """Raise PipelineProblem for Parquet files without a log of commits, as older versions wrote them."""
-        if self.folder is None or not PLACES[table].startswith(BRONZE):
-            return
-        if next((self.folder / PLACES[table]).rglob("*.parquet"), None) is not None:
-            raise PipelineProblem(
-                f"{self.root} was made by an older sdschat, before lakes were of Delta tables. Ingest the same sources "
-                "again into a new folder."
-            )
 
     def _create(self, table: type) -> DeltaTable:
         """Make an empty table, unless somebody else has just done so."""

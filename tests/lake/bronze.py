@@ -37,14 +37,12 @@ def bronze(folder: Path, taken: BronzeRows) -> Path:
 
 
 def _noted(messages: Sequence[Any], before: bool) -> list[Message]:
-    """Note of rows whether others of their key may be there, and their numbers, as an ingest does. An older one noted
-    nothing."""
+    """Note of rows whether others of their key may be there, and their numbers, as an ingest does."""
     there: set[tuple[str, ...]] = set()
     found = []
-    for at, row in enumerate(messages):
+    for row in messages:
         key = (row.run_id, row.channel, row.node, row.message_id)
-        again = before or key in there if at % 3 else None
-        found.append((with_numbers(row) if at % 2 else row)._replace(again=again))
+        found.append(with_numbers(row)._replace(again=before or key in there))
         there.add(key)
     return found
 
@@ -63,8 +61,7 @@ def _number(said: tuple[str, ...]) -> int:
 
 def _versions(messages: Sequence[Message]) -> list[KnownVersion]:
     names = KnownVersion._fields
-    every = {KnownVersion(*(getattr(row, name) for name in names)) for row in messages if row.version_key is not None}
-    return sorted(every)
+    return sorted({KnownVersion(*(getattr(row, name) for name in names)) for row in messages})
 
 
 def stored(table: type, held: Sequence[Any]) -> Any:

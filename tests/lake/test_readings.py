@@ -27,8 +27,7 @@ _READINGS = 4
 
 @pytest.mark.parametrize("seed", range(8))
 def test_a_copy_is_what_the_latest_reading_says(tmp_path: Path, seed: int) -> None:
-    """Rows of an older program do not say if others of their message came before; and a reading may say what the first
-    one said, or that the message is gone."""
+    """A reading may say what the first one said, or that the message is gone."""
     drawn = Random(seed)
     rows: list[Message | Node] = []
     latest: dict[tuple[str, str], Message] = {}

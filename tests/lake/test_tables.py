@@ -70,14 +70,6 @@ def test_a_folder_where_delta_tables_cannot_be_is_refused(sign: str, tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_lake_of_an_older_version_is_named(field: Path, tmp_path: Path) -> None:
-    old = tmp_path / PLACES[Journal]
-    old.mkdir(parents=True)
-    (old / "part-1.parquet").write_bytes(b"PAR1")
-    with pytest.raises(PipelineProblem, match="Ingest the same sources again into a new folder"):
-        added(Tables(str(tmp_path)), [database(field, "ann")], read_ms=1)
-
-
 def test_a_lake_of_a_newer_version_is_named(field: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     added(Tables(str(tmp_path)), [database(field, "ann")], read_ms=1)
     monkeypatch.setattr("sdschat.audit.schemas.VERSION", 1)
