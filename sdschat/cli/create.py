@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem, say
-from sdschat.cli.invite import limits, print_link
+from sdschat.cli.invite import how_to_join, limits, print_link
 from sdschat.cli.options import Chosen, channel_options
 from sdschat.cli.session import further_options, mqtt_options
 from sdschat.node.members.saved import create_members, create_private_members
@@ -103,7 +103,7 @@ def command(
         now = time.time_ns() // 1_000_000
         link = invite_link(*state, profile.identity, now, uses=uses or 0, lasts=lasts, broker=broker)
     what = "can knock, and a member lets them in" if members else "can join"
-    say(f"{made} You open it with: sdschat join {name}. Whoever has this link {what}:\n  sdschat join LINK")
+    say(f"{made} You open it with: sdschat join {name}. {how_to_join(link, what)}")
     print_link(link, qr)
 
 

@@ -23,6 +23,7 @@ from sdschat.node.channel.session import ChannelSession
 from sdschat.node.events import CatchingUp, HandedOver, NodeEvent
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.node import Node
+from sdschat.node.private.links import is_for_here_alone
 from sdschat.node.private.membership import PrivateChannel
 from sdschat.node.private.record import full_name, invite_link, private_state
 from sdschat.node.view.qr import qr_lines
@@ -32,6 +33,10 @@ _PLAIN: Final = "\x1b[0m"
 _PATIENCE: Final = 30.0  # seconds until the broker has the change of the key
 _PRESENCES: Final = 1.5  # seconds until we know who is connected
 _OTHERS_ANSWER: Final = 15.0
+_HERE_ALONE: Final = (
+    "It leads to the broker of this machine, so it is of use on this machine alone. For others, leave all chats here, "
+    "run sdschat broker --listen 0.0.0.0:1883, and give the address that it prints to join and invite with --broker."
+)
 
 
 @click.command("invite")
@@ -144,12 +149,18 @@ def limits(expires: str | None) -> int:
     return found
 
 
+def how_to_join(link: str, what: str = "can join") -> str:
+    """Return how a link is used, and where."""
+    near = f"\n{_HERE_ALONE}" if is_for_here_alone(link) else ""
+    return f"Whoever has this link {what}:\n  sdschat join LINK{near}"
+
+
 def print_link(link: str, qr: bool, *, explained: bool = False) -> None:
     """Print the link alone on standard output, and the QR code on standard error. `explained`: and there, for a person
     at a terminal, how to use it."""
     click.echo(link)
     if explained and sys.stdout is not None and sys.stdout.isatty():
-        say("Whoever has this link can join:\n  sdschat join LINK")
+        say(how_to_join(link))
     if qr:
         lines, on_screen = qr_lines(link, ascii_only=not has_signs()), sys.stderr.isatty()
         if on_screen and len(lines[0]) > (columns := shutil.get_terminal_size().columns):

@@ -47,7 +47,16 @@ def test_an_invite_says_at_a_terminal_how_it_is_used(tmp_path: Path) -> None:
     with Terminal(command("invite", "garden", "--name", "ann"), tmp_path, size=(100, 30)) as terminal:
         terminal.until_text("sdschat join LINK")
         assert terminal.wait() == 0
+        assert "this machine" not in terminal.text()
     assert "join LINK" not in run(tmp_path, "invite", "garden", "--name", "ann").stderr
+
+
+@pytest.mark.parametrize("broker", ["", "mqtt://127.0.0.1:1884", "mqtt://localhost"])
+def test_a_link_to_the_broker_of_this_machine_says_that_it_is_of_use_here_alone(tmp_path: Path, broker: str) -> None:
+    where = ["--broker", broker] if broker else []
+    told = run(tmp_path, "create", "shed", "--private", "--name", "ann", *where).stderr
+    assert "of use on this machine alone" in told
+    assert "sdschat broker --listen 0.0.0.0:1883" in told
 
 
 def test_a_profile_that_is_open_in_a_chat_names_the_command_of_the_chat(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import re
 from sdschat.identity.key_book import KeyStanding, NickClaimed
 from sdschat.node.events import NodeEvent
 from sdschat.node.members.opening import install
+from sdschat.node.private.links import link_broker
 from sdschat.node.private.record import create_private
 from sdschat.node.sharing.of_node import page_of
 from sdschat.node.sync import extension
@@ -27,6 +28,20 @@ async def test_a_channel_is_made_and_the_invite_is_read_back_from_the_screen(sta
     assert "sdschat join" not in stage.text()
     link, picture = await invited(stage)
     assert decoded(picture) == link
+
+
+@staged("lobby", size=(100, 60))
+async def test_an_invite_leads_to_the_broker_in_use_and_says_where_that_is_of_no_use_elsewhere(stage: Stage) -> None:
+    await stage.enter("/create garden")
+    await stage.until_text("private, key 1")
+    link, _ = await invited(stage)
+    assert link_broker(link) == ""
+    assert "is of use here alone: /help invite" in " ".join(" ".join(on_the_sheet(stage)).split())
+    await stage.press("escape")
+    stage.app.view.node.broker = "mqtt://broker.example:1883"  # as after a start with --broker
+    link, _ = await invited(stage)
+    assert link_broker(link) == "mqtt://broker.example:1883"
+    assert "here alone" not in stage.text()
 
 
 @staged("lobby", size=(120, 60))

@@ -15,6 +15,7 @@ from sdschat.node.private.record import (
     private_channels,
     take_link,
 )
+from sdschat.transport.address import parse_url
 from sdschat.transport.base import new_channel
 
 if TYPE_CHECKING:
@@ -103,6 +104,16 @@ def gives_since_join(text: str) -> bool:
 def link_broker(text: str) -> str:
     """Return the address of the broker in a link; empty for the one of this machine."""
     return read_link(text, 0).broker
+
+
+def is_for_here_alone(text: str) -> bool:
+    """True if a link leads to the broker of this machine, which somebody elsewhere does not find by it."""
+    return is_near(link_broker(text))
+
+
+def is_near(broker: str) -> bool:
+    """True for a broker of this machine, whose address means another machine elsewhere."""
+    return not broker or parse_url(broker)[0].loopback
 
 
 def broker_of(store: Store, text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from sdschat.node.private.links import is_for_here_alone, is_near
 from sdschat.node.private.people import member_called, no_removal_words, removable_called
 from sdschat.node.private.record import create_private, load_record
 from sdschat.sds.values import AckState
@@ -21,6 +22,7 @@ __all__ = [
     "create",
     "halt_words",
     "invite",
+    "is_for_here_alone",
     "is_only_member",
     "is_private",
     "is_shut_out",
@@ -105,8 +107,11 @@ def create(node: Node, name: str, *, since_join: bool = False) -> str:
 
 
 def invite(node: Node, channel: str, uses: int = 0, lasts: int = 0) -> str:
-    """Return a link that lets others into a channel; `lasts` in milliseconds. Raises ValueError."""
-    return _private(node, channel).invite(node.clock.now().wall, uses=uses, lasts=lasts)
+    """Return a link that lets others into a channel; `lasts` in milliseconds. It leads to the broker that we use now,
+    unless that is one of this machine and the channel has another. Raises ValueError."""
+    private = _private(node, channel)
+    broker = "" if is_near(node.broker) and private.record.broker else node.broker
+    return private.invite(node.clock.now().wall, uses=uses, lasts=lasts, broker=broker)
 
 
 def removable(node: Node, channel: str, who: str, *, banned: bool = False) -> str:

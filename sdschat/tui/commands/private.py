@@ -98,6 +98,8 @@ def _invite(host: Host, argument: str) -> None:
             ", also once it is used up, until /remove makes a new key. Where it is hard to copy from here, sdschat "
             f"invite {host.channel} prints one."
         )
+    if private.is_for_here_alone(link) and not host.view.guest:
+        words += " It leads to the broker of this machine, and is of use here alone: /help invite."
     picture = qr_lines(link, dark_ink=host.on_light, ascii_only=host.glyphs is ASCII)
     host.show_secret(link, _INVITE, words, picture)
 
