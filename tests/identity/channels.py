@@ -11,10 +11,10 @@ from sdschat.identity.private.link import (
     epoch_mark,
     make_link,
     make_removal,
-    mixed_secret,
     problem_with_join,
     read_link,
     secret_for,
+    secrets_known,
 )
 from sdschat.identity.private.roster import Roster, SignedOperation, fold
 from sdschat.identity.signing import Identity
@@ -81,7 +81,10 @@ class Person:
             other.take(each)
 
     def secret(self, epoch: EpochName) -> bytes | None:
-        return self.marked.get(epoch_mark(epoch)) or (mixed_secret(epoch, self.secrets) if epoch else None)
+        operations = {one: each.operation for one, each in self.here.items()}
+        names = (epoch, *self.roster.epoch_before.values())
+        _, marked = secrets_known(self.identity, names, operations, self.secrets, self.marked)
+        return marked.get(epoch_mark(epoch))
 
     def link(self, *, uses: int = 0, expires: int = 0) -> str | None:
         roster = self.roster

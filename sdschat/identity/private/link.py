@@ -151,6 +151,13 @@ def secret_for(identity: Identity, removal: Remove) -> bytes | None:
     return None
 
 
+def _of_link(message_id: str, removal: Remove, marked: Mapping[bytes, bytes]) -> bytes | None:
+    """Return the secret of a removal that a link from after it brought. Who was removed comes back by such a link, and
+    has a share of a removal by somebody who had not seen the first: the key in use is made of both."""
+    secret = marked.get(epoch_mark((message_id,)))
+    return secret if secret is not None and epoch_key(secret).epoch_id == removal.epoch_id else None
+
+
 def renewed_secret(before: bytes, message_id: str) -> bytes:
     """Return the secret of the epoch that a renewal begins. It follows from the secret before, by BLAKE2b keyed with
     that, and the secret before does not follow from it: who is invited with it opens nothing older."""
@@ -182,7 +189,7 @@ def secrets_known(
     renewals = {one: each.before for one, each in operations.items() if isinstance(each, Renew)}
     for message_id, each in operations.items():
         if isinstance(each, Remove) and message_id not in by_id:
-            secret = secret_for(identity, each)
+            secret = secret_for(identity, each) or _of_link(message_id, each, marked)
             if secret is not None:
                 by_id[message_id] = secret
     wanted |= {(message_id,) for message_id in renewals}  # those before them may not be here
@@ -191,6 +198,8 @@ def secrets_known(
         for message_id, before in renewals.items():
             if before in by_mark:
                 by_id[message_id] = renewed_secret(by_mark[before], message_id)
+            elif (of_link := by_mark.get(epoch_mark((message_id,)))) is not None:
+                by_id[message_id] = of_link
         for name in wanted:
             secret = mixed_secret(name, by_id) if name else None
             if secret is not None:  # goes before one of a link, which anybody may have signed
