@@ -143,12 +143,13 @@ def _quoted(value: object) -> str:
 
 
 class EmbeddedBroker:
-    """One broker process."""
+    """One broker process. `inherited`: when it ends, others on this machine may start one in its place."""
 
-    def __init__(self, config: BrokerConfig) -> None:
+    def __init__(self, config: BrokerConfig, *, inherited: bool = False) -> None:
         for problem in config.problems():
             raise BrokerError(problem)
         self.config = config
+        self._inherited = inherited
         self._process: asyncio.subprocess.Process | None = None
 
     @property
@@ -163,7 +164,11 @@ class EmbeddedBroker:
         """Start the broker and return once it accepts connections. Raises PortTakenError or BrokerError."""
         if self.running:
             return
-        order: dict[str, object] = {"config": self.config.toml(), "addresses": self.config.addresses}
+        order: dict[str, object] = {
+            "config": self.config.toml(),
+            "addresses": self.config.addresses,
+            "inherited": self._inherited,
+        }
         try:
             # -P: Python must not import a file named json.py from the current directory. A session of its own: Ctrl+C
             # in our terminal is for us, and the broker must still run when we disconnect from it.

@@ -23,10 +23,13 @@ POLL = 0.01
 def main() -> None:
     order = json.loads(sys.stdin.buffer.readline())
     addresses = [(str(host), int(port)) for host, port in order["addresses"]]
+    held = contextlib.ExitStack()
     try:
-        with guards(addresses):
-            run(str(order["config"]))
-            wait_until_open(addresses)
+        held.enter_context(guards(addresses))
+        run(str(order["config"]))
+        wait_until_open(addresses)
+        if not order["inherited"]:
+            held.close()  # guards that are held on are the sign that another process may take the port over
         say("ready")
     except Exception as error:
         say(f"failed {' '.join(str(error).split())}")
@@ -87,6 +90,17 @@ def lock(host: str, port: int) -> socket.socket | None:
             time.sleep(POLL)
         else:
             return guard
+
+
+def is_guarded(host: str, port: int) -> bool:
+    """True if a process holds the UDP port, or begins to."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # two that look at once see no process
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return True
+    return False
 
 
 def answers(host: str, port: int) -> bool:

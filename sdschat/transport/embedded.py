@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from sdschat.transport.broker import BrokerConfig, EmbeddedBroker, PortTakenError
+from sdschat.transport.broker_process import is_guarded
 from sdschat.transport.mqtt_options import MqttOptions
 
 _PROBE_PATIENCE: Final = 1.0
@@ -21,14 +22,16 @@ class EmbeddedHosting:
     """A check before every attempt to connect: if no broker listens, start the embedded one.
 
     The port decides which of several processes hosts the broker: only one can bind it. The others find it in use, and
-    connect to it.
+    connect to it, and one of them starts the next when it ends. A broker that somebody runs by itself gets no such
+    successor: it may serve other machines, which do not reach ours, and could not start again on a port that we took.
     """
 
     def __init__(self, config: BrokerConfig | None = None, changed: Callable[[bool], None] | None = None) -> None:
         """`changed` gets True when we begin to host the broker, False when we stop."""
-        self._broker = EmbeddedBroker(config or BrokerConfig())
+        self._broker = EmbeddedBroker(config or BrokerConfig(), inherited=True)
         self._changed = changed
         self._hosted = False
+        self._is_of_others = False  # the last broker that answered is run by itself
         self._turn = asyncio.Lock()  # the transports of several channels call `ensure` at the same time
 
     @property
@@ -37,9 +40,12 @@ class EmbeddedHosting:
         return self._broker.running
 
     async def ensure(self) -> None:
-        """Return once a broker listens. Raises BrokerError if none can be started."""
+        """Return once a broker listens, or must be waited for. Raises BrokerError if none can be started."""
+        config = self._broker.config
         async with self._turn:
-            if not await self._answers():
+            if await self._answers():
+                self._is_of_others = not self.hosting and not is_guarded(config.host, config.port)
+            elif not self._is_of_others:
                 await self._take_over()
             self._say()
 

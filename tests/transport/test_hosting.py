@@ -10,8 +10,8 @@ import sys
 import time
 from pathlib import Path
 
-from sdschat.transport.base import Connected, Published, Received
-from sdschat.transport.broker import BrokerConfig
+from sdschat.transport.base import Connected, Disconnected, Published, Received
+from sdschat.transport.broker import BrokerConfig, EmbeddedBroker
 from sdschat.transport.embedded import EmbeddedHosting
 from tests.needs import needs_module
 from tests.transport.worlds import connected, free_port, listens, quick, run
@@ -80,6 +80,27 @@ def test_the_next_process_finds_the_broker_and_takes_over_when_its_host_is_kille
             await asyncio.gather(*(hosting.close() for hosting in hostings))
         assert told == [True, False]
         assert not listens("127.0.0.1", port)
+
+    run(scenario)
+
+
+def test_a_broker_that_somebody_runs_by_itself_is_waited_for_and_can_start_again() -> None:
+    needs_module("iotcore")
+
+    async def scenario() -> None:
+        broker = EmbeddedBroker(BrokerConfig(port=free_port()))
+        hosting = EmbeddedHosting(broker.config)
+        await broker.start()
+        try:
+            async with connected(hosting.options(quick(f"{LOCAL}:{broker.config.port}"))) as (_, facts):
+                await broker.stop()
+                await facts.until(Disconnected, where=lambda it: "Nothing listens" in it.detail)
+                assert not hosting.hosting, "it would serve this machine alone, on the port of the other"
+                await broker.start()
+                await facts.until(Connected, 2)
+        finally:
+            await hosting.close()
+            await broker.stop()
 
     run(scenario)
 
