@@ -247,7 +247,7 @@ class _Probe:
                 self._found(False, f"{self._transport.describe()}: {detail}", code)
             case base.Received(topic, payload) if topic == self._topic and payload == self._token:
                 self._found(True, f"{self.place}; written and read back", DONE)
-            case base.Crashed(error):
+            case base.HandlerFailed(error, _) | base.Crashed(error):
                 self._fail(error)
             case base.SubscribeRefused(_, detail) | base.PublishFailed(_, _, detail):
                 self._found(False, f"{self.place}; {detail}", NOT_AUTHORISED)

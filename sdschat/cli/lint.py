@@ -68,8 +68,10 @@ class _Listening:
                 say(f"listening to {safe(address)}")
             case base.Disconnected(why, detail):
                 self._lost(why, detail)
-            case base.SubscribeRefused(topic_filter, detail):
-                say(f"the broker refused {safe(topic_filter)}: {safe(detail)}")
+            case base.SubscribeRefused(_, detail):
+                say(safe(detail))
+            case base.HandlerFailed(error, _) | base.Crashed(error):  # such as: nobody reads our output any more
+                self._fail(error)
             case _:
                 pass
 
@@ -80,4 +82,8 @@ class _Listening:
             say(f"not listening: {safe(detail)}")
             return
         code = NOT_AUTHORISED if why is Why.NOT_AUTHORISED else UNREACHABLE
-        self._ended.set_exception(CommandProblem(f"{self._transport.describe()}: {detail}", code))
+        self._fail(CommandProblem(f"{self._transport.describe()}: {detail}", code))
+
+    def _fail(self, error: Exception) -> None:
+        if not self._ended.done():
+            self._ended.set_exception(error)

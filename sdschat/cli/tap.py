@@ -266,9 +266,11 @@ class _Tap:
                     self._say("the broker kept nothing of what passed meanwhile; the journals of the nodes have it")
             case base.Disconnected(why, detail):
                 self._lost(why, detail)
-            case base.SubscribeRefused(topic_filter, detail):
-                self._say(f"the broker refused {safe(topic_filter)}: {safe(detail)}")
-            case base.Crashed(error):
+            case base.SubscribeRefused(_, detail):
+                self._say(safe(detail))
+            case base.HandlerFailed(OSError() as error, base.Connected()):
+                self._fail(self._unwritable(error))
+            case base.HandlerFailed(error, _) | base.Crashed(error):
                 self._fail(error)
             case _:
                 pass

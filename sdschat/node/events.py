@@ -299,7 +299,7 @@ class PacketRestored(NamedTuple):
 
 
 class TroubleMet(NamedTuple):
-    """An error of our own code, which the node survived."""
+    """An error that the node survived, in words."""
 
     detail: str
 

@@ -93,7 +93,7 @@ class PublishFailed(NamedTuple):
 
 class SubscribeRefused(NamedTuple):
     topic_filter: str
-    detail: str
+    detail: str  # for a person, with the topic
 
 
 class HandlerFailed(NamedTuple):

@@ -17,6 +17,7 @@ _DEAF: Final = (
     "nothing comes from the broker, not even a packet to ourselves. If others are here, it does not let you read what "
     "they say"
 )
+_UNREADABLE: Final = "the broker refused the subscription to {}: {}. Its rules must let you read what is sent there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +280,7 @@ class Session:
             if topic_filter == self._echo:
                 self._emit(ProbeUnanswered(self._echo, ""))
             else:
-                self._emit(SubscribeRefused(topic_filter, f"The broker refused {topic_filter}: {refusal}."))
+                self._emit(SubscribeRefused(topic_filter, _UNREADABLE.format(topic_filter, refusal)))
         if self.ready_at is None and self._opened is not None:
             self.ready_at = now = self._loop.time()
             self._probe = Probe(self._options.probe_every, self._options.probe_patience, now)

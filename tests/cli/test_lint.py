@@ -146,6 +146,32 @@ def test_nothing_heard_is_nothing_broken() -> None:
     assert Lint().exit_code == 0
 
 
+def test_it_ends_once_nobody_reads_what_it_prints(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with Mosquitto(tmp_path) as broker:
+            listening = subprocess.Popen(
+                command("tap", "c", "--lint", "--broker", broker.url),
+                cwd=tmp_path,
+                env=environment(tmp_path),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+            assert listening.stderr is not None
+            assert listening.stdout is not None
+            assert b"listening to" in await asyncio.to_thread(listening.stderr.readline)
+            listening.stdout.close()
+            async with connected(quick(broker.url)) as (transport, facts):
+                transport.publish("sds/1/c/msg", CODEC.encode(GOOD))
+                await facts.until(Published)
+            with listening:
+                try:
+                    assert await asyncio.to_thread(listening.wait, 5) == 0
+                finally:
+                    listening.kill()
+
+    asyncio.run(story())
+
+
 def test_a_live_broker(tmp_path: Path) -> None:
     async def story() -> tuple[int, list[dict[str, Any]]]:
         async with Mosquitto(tmp_path) as broker:

@@ -8,7 +8,7 @@ from pathlib import Path
 from sdschat.node.channel.broker_answers import BrokerAnswers
 from sdschat.node.events import ConnectionChanged, HandedOver, NotPublished, SendingResumed, TroubleMet
 from sdschat.sds.state import Packet
-from sdschat.transport.base import Failure, ProbeUnanswered, PublishFailed
+from sdschat.transport.base import Failure, ProbeUnanswered, PublishFailed, SubscribeRefused
 from tests.node.worlds import world
 
 
@@ -35,6 +35,18 @@ def test_a_sync_message_that_the_broker_takes_ends_a_refusal(tmp_path: Path) -> 
             session._heard(PublishFailed("", Failure.REFUSED, "The broker refused to pass this on: Not authorized."))
             session.publish([Packet(b"any", "sync", "of no message")])
             await ann.until(SendingResumed)
+
+    asyncio.run(story())
+
+
+def test_a_subscription_that_the_broker_refuses_is_told_once(tmp_path: Path) -> None:
+    """The words of the transport name the topic already."""
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = w.start("ann")
+            ann.node.sessions["lobby"]._heard(SubscribeRefused("sds/1/lobby/msg", "refused: sds/1/lobby/msg"))
+            assert [told.detail for told in ann.of(TroubleMet)] == ["refused: sds/1/lobby/msg"]
 
     asyncio.run(story())
 

@@ -7,11 +7,12 @@ import json
 import sqlite3
 from itertools import repeat
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from sdschat.node.channel.last_heard import LastHeard
-from sdschat.node.events import CatchingUp, MessageDelivered, PresenceChanged, SavingFailed, SavingResumed
+from sdschat.node.events import CatchingUp, MessageDelivered, PresenceChanged, SavingFailed, SavingResumed, TroubleMet
 from sdschat.node.retention import RetentionLimits
 from sdschat.node.store_server.discovery import Discovery
 from sdschat.node.store_server.metrics import COUNTS, Counts, MetricsServer, prometheus
@@ -19,9 +20,10 @@ from sdschat.node.store_server.server import StoreNode
 from sdschat.node.sync.extension import sync_extension
 from sdschat.sds.values import Append, Message
 from sdschat.store.archive import LogArchive, archived
-from sdschat.store.errors import DiskFull
+from sdschat.store.errors import DiskFull, StoreDamaged
 from sdschat.store.reader import Reader
 from sdschat.store.transaction import Transaction
+from sdschat.transport.base import SubscribeRefused
 from sdschat.wire.sds_codec import SdsCodec
 from tests.node.worlds import InMemory, Member
 from tests.storenode.worlds import Stores, stores
@@ -108,6 +110,37 @@ def test_every_channel_that_somebody_speaks_in_is_archived(tmp_path: Path) -> No
             await server.until(MessageDelivered, lambda m: m.said.message.message_id == sent.message_id)
             assert sorted(found) == ["attic", "lobby"]
             await discovery.close()
+
+    asyncio.run(story())
+
+
+def test_a_channel_that_cannot_be_opened_ends_the_store_that_finds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(name: str) -> NoReturn:
+        raise StoreDamaged(tmp_path, name)
+
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            server, _ = w.start_store("keeper", "elsewhere")
+            discovery = Discovery(server.node, InMemory(w.network, server.node.settings), print, print)
+            discovery.start()
+            monkeypatch.setattr(server.node, "join", damaged)
+            w.start("ann", "attic").node.send("attic", "hello")
+            with pytest.raises(StoreDamaged, match="attic"):
+                await asyncio.wait_for(server.node.failed, 1)
+            await discovery.close()
+
+    asyncio.run(story())
+
+
+def test_a_broker_that_refuses_to_tell_of_all_channels_is_told(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            server, _ = w.start_store("keeper", "elsewhere")
+            discovery = Discovery(server.node, InMemory(w.network, server.node.settings), print, print)
+            discovery._heard(SubscribeRefused("sds/1/+/msg", "The broker refused it."))
+            assert [told.detail for told in server.of(TroubleMet)] == ["The broker refused it."]
 
     asyncio.run(story())
 

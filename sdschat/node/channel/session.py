@@ -208,8 +208,8 @@ class ChannelSession:
                 self._failed(error)
             case base.Crashed(error):
                 self._fail(error)
-            case base.SubscribeRefused(topic_filter, detail):
-                self._emit(self.name, TroubleMet(f"the broker refused the subscription to {topic_filter}: {detail}"))
+            case base.SubscribeRefused(_, detail):
+                self._emit(self.name, TroubleMet(detail))
             case base.ProbeUnanswered(_, detail):
                 if detail:
                     self._emit(self.name, TroubleMet(detail))

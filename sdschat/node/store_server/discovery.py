@@ -7,10 +7,12 @@ from collections.abc import Callable
 from typing import Final
 
 from sdschat.identity.presence import PresenceKind, decode_presence
+from sdschat.node.events import TroubleMet
 from sdschat.node.network import TransportFactory
 from sdschat.node.node import Node
 from sdschat.node.tasks import start
 from sdschat.sds.values import Message
+from sdschat.store.errors import DiskFull, StoreUnavailable
 from sdschat.transport import base
 from sdschat.transport.base import encoded, place
 
@@ -46,6 +48,7 @@ class Discovery:
         self._failures = 0
         self._last: base.Disconnected | None = None
         self._changed = asyncio.Event()
+        self._told = set[str]()
         self._transport = network.transport(f"{self._prefix}/!store/{encoded(node.sender_id)}")
 
     def start(self) -> None:
@@ -69,17 +72,30 @@ class Discovery:
             await asyncio.wait([self._making_room])
 
     def _heard(self, event: base.Event) -> None:
-        if isinstance(event, base.Connected):
-            self._connected = True
-            self._changed.set()
-        elif isinstance(event, base.Disconnected):
-            self._failures += 1
-            self._last = event
-            self._changed.set()
-        elif isinstance(event, base.Crashed):
-            self._node.fail(event.error)
-        if not isinstance(event, base.Received) or not event.payload:
-            return
+        match event:
+            case base.Connected():
+                self._connected = True
+                self._changed.set()
+            case base.Disconnected():
+                self._failures += 1
+                self._last = event
+                self._changed.set()
+            case base.Received():
+                if event.payload:
+                    self._take(event)
+            case base.SubscribeRefused(_, detail):
+                self._tell(detail)
+            case base.HandlerFailed(DiskFull() | StoreUnavailable() as error, _):
+                self._tell(f"a channel cannot be archived yet: {error}")  # its next packet is a new attempt
+            case base.HandlerFailed(error, _) | base.Crashed(error):
+                self._node.fail(error)
+
+    def _tell(self, trouble: str) -> None:
+        if trouble not in self._told:
+            self._told.add(trouble)
+            self._node.emit(TroubleMet(trouble))
+
+    def _take(self, event: base.Received) -> None:
         where = place(event.topic, self._prefix)
         if where is None or where.what not in ("msg", "who"):
             return
