@@ -43,7 +43,8 @@ def command(chosen: Chosen, as_json: bool) -> None:
             described = _described(private.get(info.channel), members.get(info.channel), me)
             click.echo(json.dumps(info._asdict() | described, separators=(",", ":")))
         return
-    for name in private.keys() - {info.channel for info in found}:
+    joined = {info.channel for info in found}
+    for name in filter(lambda name: name not in joined, private):
         say(f"{safe(name)} is private, and was not joined yet: sdschat join {safe(name)}")
     if not found and not private:
         say(f"The profile {chosen.profile} has no channels yet. Try: sdschat join lobby --name {chosen.nick}")
