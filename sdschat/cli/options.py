@@ -246,7 +246,7 @@ def _file(path: Path, warnings: list[str]) -> Layer:
     try:
         content = read_toml(path)
     except TomlError as error:
-        raise CommandProblem(f"{path} cannot be read as TOML: {error}. Correct or move it.", WRONG_USE) from error
+        raise CommandProblem(f"{path} {error.cannot}: {error}. Correct or move it.", WRONG_USE) from error
     values: dict[str, Value] = {}
     for name, value in _flat(content, ""):
         known = name if name in SETTINGS else name.replace("-", "_")

@@ -5,13 +5,21 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 _ALIKE: Final = 0.6  # of 1; two letters that changed places in a short name are still found
 
 
 class TomlError(ValueError):
     """A file cannot be read as TOML. The text says why, for a person."""
+
+    cannot: ClassVar = "cannot be read as TOML"
+
+
+class FileUnreadable(TomlError):
+    """The system does not give us the text of a file, TOML or not."""
+
+    cannot: ClassVar = "cannot be read"
 
 
 def nearest(name: str, known: Iterable[str], alike: float = _ALIKE) -> str | None:
@@ -36,6 +44,6 @@ def read_toml(path: Path, largest: int | None = None) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise TomlError(f"it is no text in UTF-8, at byte {error.start}") from error
     except OSError as error:
-        raise TomlError(error.strerror or str(error)) from error
+        raise FileUnreadable(error.strerror or str(error)) from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise TomlError(str(error)) from error

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import getpass
 import json
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from hypothesis import given
@@ -178,6 +180,18 @@ def test_a_bad_value_in_a_file_says_which_file(tmp_path: Path) -> None:
         chosen(tmp_path)
     (tmp_path / "project.toml").write_text("= 1")
     with pytest.raises(CommandProblem, match="cannot be read as TOML"):
+        chosen(tmp_path)
+
+
+def test_a_file_of_settings_that_the_system_does_not_give_is_no_bad_toml(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object, **__: object) -> NoReturn:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    (tmp_path / "project.toml").write_text("name = 1")
+    monkeypatch.setattr(Path, "read_text", refused)
+    with pytest.raises(CommandProblem, match=r"project\.toml cannot be read: Permission denied\."):
         chosen(tmp_path)
 
 
