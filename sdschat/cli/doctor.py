@@ -144,8 +144,11 @@ def _files(chosen: Chosen, now: int) -> Iterator[CheckResult]:
     except PermissionError:
         yield CheckResult(False, "profile", f"{path} cannot be read: no permission. Is it another user's?", PROFILE)
         return
+    if not found and path.is_symlink():
+        yield CheckResult(False, "profile", f"{path} is a link that leads to nothing. Move it away.", PROFILE)
+        return
     if not found:
-        there = next(folder for folder in path.parents if folder.exists())
+        there = next(folder for folder in path.parents if os.path.lexists(folder))  # a link may lead to nothing
         try:
             with tempfile.TemporaryFile(dir=there):
                 others = profile_names(chosen.data_dir)

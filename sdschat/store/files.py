@@ -68,6 +68,8 @@ def prepare_directory(path: Path) -> None:
             folder.chmod(DIRECTORY_MODE)
         if not missing and path.exists() and directory.stat().st_uid == os.geteuid():
             directory.chmod(DIRECTORY_MODE)
+    except FileExistsError as error:
+        raise DirectoryRefused(path, f"{error.filename} is a link that leads to nothing") from error
     except OSError as error:
         raise DirectoryRefused(path, error.strerror or str(error)) from error
 
@@ -77,7 +79,8 @@ def require_file(path: Path) -> None:
     if path.is_dir() and not os.access(path, os.R_OK | os.X_OK):
         raise StoreUnavailable(path, "no permission to look into this folder")
     if not path.is_file():
-        raise StoreUnavailable(path, "it is no file; move it away")
+        what = "it is a link that leads to nothing" if not path.exists() else "it is no file"
+        raise StoreUnavailable(path, f"{what}; move it away")
 
 
 def prepare_file(path: Path) -> None:

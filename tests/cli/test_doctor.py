@@ -36,6 +36,14 @@ def found(home: Path, what: str) -> list[str]:
     return [line for line in doctor(home).stdout.splitlines() if line[6:].startswith(f"{what} ")]
 
 
+@pytest.mark.parametrize("link", ["data", "data/profiles/ann/sdschat.db"])
+def test_a_link_in_the_place_of_a_profile_that_leads_to_itself(tmp_path: Path, link: str) -> None:
+    (tmp_path / link).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / link).symlink_to(Path(link).name)
+    (line,) = found(tmp_path, "profile")
+    assert line.startswith("FAIL")
+
+
 def test_the_key_is_told_with_its_id(tmp_path: Path, key: Path) -> None:
     (line,) = found(tmp_path, "key")
     assert line.startswith("ok")

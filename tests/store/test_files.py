@@ -172,6 +172,16 @@ def test_a_directory_that_cannot_be_made_is_told(tmp_path: Path) -> None:
         Store.open(tmp_path / "file" / "p" / "sdschat.db", CODEC)
 
 
+@pytest.mark.parametrize("target", ["itself", "gone/away"])
+def test_a_link_that_leads_to_nothing_is_told(tmp_path: Path, target: str) -> None:
+    link = tmp_path / "itself"
+    link.symlink_to(target)
+    with pytest.raises(StoreUnavailable, match=r"cannot be made: .*itself is a link that leads to nothing"):
+        Store.open(link / "p" / "sdschat.db", CODEC)
+    with pytest.raises(StoreUnavailable, match=r"it is a link that leads to nothing; move it away"):
+        Store.open(link, CODEC)
+
+
 def test_the_reserve_is_really_written(path: Path) -> None:
     with Store.open(path, CODEC) as store:
         assert store.reserve.held()
