@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.node.private.record import create_private
 from sdschat.node.view.moments import parse_moment
+from sdschat.node.view.private import invite
 from tests.tui.stage import Stage, staged
 
 NOW = datetime(2025, 11, 20, 12, 0, 0)
@@ -116,6 +118,22 @@ async def test_open_says_where_there_is_no_link(s: Stage) -> None:
     await s.press("alt+up")
     await s.enter_instead("/open")
     assert "There is no link in the selected message." in s.hint()
+
+
+@staged("lobby", peers=("bob",), size=(100, 30))
+async def test_open_joins_by_an_invite_that_stands_in_a_message(s: Stage) -> None:
+    bob = s.peers["bob"].node
+    garden = create_private(bob.profile.store, bob.gate.identity, "garden")
+    bob.join(garden)
+    s.say(f"all move: {invite(bob, garden)} (until noon)")
+    await s.until_text("all move")
+    await s.press("f6", "up")
+    await s.until_text("o open link")
+    await s.press("o")
+    assert s.hint().endswith("this is an invite to a private channel; /open yes joins it")
+    await s.press("slash", *"open", "space", *"yes", "enter")
+    await s.until_text("private, key 1")
+    assert s.app.shown == garden
 
 
 @staged(size=(100, 20))

@@ -19,7 +19,8 @@ from sdschat.tui.preferences import LEVELS
 _MOST: Final = 24  # columns of a nick in a list
 
 
-async def _join(host: Host, argument: str) -> None:
+async def join(host: Host, argument: str) -> None:
+    """Open channels, and show the first of them."""
     if not argument:
         raise CommandError("/join needs a channel: /join lobby.")
     names = quoted_words(argument, '/join takes several channels: /join dev "my room".')
@@ -152,7 +153,7 @@ COMMANDS = (
         "join",
         "/join CHANNEL [MORE]",
         "Open another channel, or several",
-        _join,
+        join,
         aliases=("j",),
         group="channels",
         details='A name with spaces stands in quotes: /join dev "my room".',

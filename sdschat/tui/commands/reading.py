@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sdschat.node.view.moments import parse_moment
+from sdschat.tui.commands.channels import join
 from sdschat.tui.commands.details import details_of, details_of_gap
 from sdschat.tui.host import Command, Host
-from sdschat.tui.model.from_events import links_in
+from sdschat.tui.model.from_events import invites_in, links_in
 from sdschat.tui.model.results import CommandError
 from sdschat.tui.model.words import clean, clock, count, day, short
 
@@ -141,7 +142,7 @@ def _recent_links(host: Host) -> list[str]:
 
 def _link(host: Host, number: str) -> str:
     entry = None if number else host.model.timeline.entries.get(host.selection or "")
-    found = _recent_links(host) if entry is None else links_in(entry.text)
+    found = _recent_links(host) if entry is None else [*links_in(entry.text), *invites_in(entry.text)]
     if not found:
         where = "this log" if entry is None else "the selected message"
         raise CommandError(f"There is no link in {where}.")
@@ -150,10 +151,16 @@ def _link(host: Host, number: str) -> str:
     return found[int(number or 1) - 1]
 
 
-def _open(host: Host, argument: str) -> None:
-    """Open a link in the browser, after a question. Nothing is passed to a shell."""
+async def _open(host: Host, argument: str) -> None:
+    """Open a link in the browser, or join by an invite, after a question. Nothing is passed to a shell."""
     number, _, sure = argument.partition(" ")
     link = _link(host, number if number != "yes" else "")
+    if invites_in(link) == [link]:
+        if "yes" in (number, sure):
+            await join(host, link)
+        else:
+            host.warn("this is an invite to a private channel; /open yes joins it")
+        return
     if "yes" not in (number, sure):
         host.warn(f"{link} would be opened in your browser. /open {number + ' ' if number else ''}yes does it.")
         return
@@ -224,7 +231,8 @@ COMMANDS = (
         _open,
         group="reading",
         reaches_out=True,
-        details="N as /links numbers them; without it, the first link of the selected message. It asks first.",
+        details="N as /links numbers them; without it, the first link of the selected message. It asks first. An "
+        "invite to a private channel it joins.",
     ),
     Command(
         "copy",

@@ -23,6 +23,7 @@ _VERDICTS: Final = {
     Verdict.MISMATCHED: "NOT THE SENDER'S",
 }
 _LINK: Final = re.compile(r"https?://[\x21-\x7e]+", re.ASCII)
+_INVITE: Final = re.compile(r"\bsdschat:[\w-]{64,}", re.ASCII)
 _TRAILING: Final = ".,;:!?\"'"
 
 
@@ -88,6 +89,11 @@ def link_spans(text: str) -> list[tuple[int, int]]:
 def links_in(text: str) -> list[str]:
     """Return the links of a text, each once."""
     return list(dict.fromkeys(text[start:end] for start, end in link_spans(text)))
+
+
+def invites_in(text: str) -> list[str]:
+    """Return the links of a text that lead into private channels, each once."""
+    return list(dict.fromkeys(_INVITE.findall(text)))
 
 
 _OPENING: Final = {")": "(", "]": "[", ">": "<"}

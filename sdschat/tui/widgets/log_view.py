@@ -13,7 +13,7 @@ from textual.message import Message
 
 from sdschat.node.view.values import Key
 from sdschat.tui.model.channel import ChannelModel
-from sdschat.tui.model.from_events import links_in
+from sdschat.tui.model.from_events import invites_in, links_in
 from sdschat.tui.model.items import Item, MessageItem, Place
 from sdschat.tui.model.status import first_sentence
 from sdschat.tui.themes import LineStyle
@@ -88,7 +88,7 @@ class LogView(LogLines, can_focus=True):
             return ("Up Down select", *hits, "PgUp PgDn scroll", "Esc back")
         entry = self.model.timeline.entries.get(self.model.selected or "")
         original = ("p original",) if entry is not None and entry.reply_to else ()
-        opens = entry is not None and not self.model.view.guest and links_in(entry.text)
+        opens = entry is not None and not self.model.view.guest and (links_in(entry.text) or invites_in(entry.text))
         link = ("o open link",) if opens else ()
         return ("r answer", "i details", *hits, *original, "t thread", *link, "y copy", "Esc back")
 
