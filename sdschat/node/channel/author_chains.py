@@ -75,7 +75,7 @@ class AuthorChains(PassiveExtension):
 
     def attach(self, session: ChannelSession) -> None:
         self._session = session
-        self._since_join = session.private is not None and session.private.gives_since_join
+        self._since_join = session.gives_since_join
         authors: dict[str, dict[str, int]] = {}
         for name, kept in self._store.values(f"{CHAINS}{session.name}/").items():
             chain = chain_of(kept)

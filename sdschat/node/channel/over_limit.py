@@ -46,7 +46,7 @@ class OverLimitCounter(PassiveExtension):
 
     def attach(self, session: ChannelSession) -> None:
         self._open = session.private is None
-        self._before_join = session.private is not None and session.private.gives_since_join
+        self._before_join = session.gives_since_join
 
     def next_wake(self) -> int | None:
         return self._told_at + EVERY if self._changed or self._own > self._own_told else None

@@ -155,6 +155,11 @@ class ChannelSession:
         vain."""
         return self.private is None or self.private.is_member or bool(self.private.record.link)
 
+    @property
+    def gives_since_join(self) -> bool:
+        """True in a private channel that gives each member nothing that was written before they joined."""
+        return self.private is not None and self.private.gives_since_join
+
     def mark_ready(self) -> None:
         """Ask for a turn, because something is ready."""
         self._mark_ready(self)
@@ -204,13 +209,11 @@ class ChannelSession:
                     tag(detail)
                 elif failure is not base.Failure.CLOSED:
                     self._emit(self.name, self._answers.failed(tag, failure, detail))
-            case base.HandlerFailed(error, _):
-                self._failed(error)
-            case base.Crashed(error):
+            case base.HandlerFailed(StoreError() as error, _) | base.Crashed(error):
                 self._fail(error)
-            case base.SubscribeRefused(_, detail):
-                self._emit(self.name, TroubleMet(detail))
-            case base.ProbeUnanswered(_, detail):
+            case base.HandlerFailed(error, _):
+                self._emit(self.name, TroubleMet(f"{type(error).__name__}: {error}"))
+            case base.SubscribeRefused(_, detail) | base.ProbeUnanswered(_, detail):
                 if detail:
                     self._emit(self.name, TroubleMet(detail))
             case _:
@@ -323,12 +326,6 @@ class ChannelSession:
         self.channel.disconnected(now)
         for extension in self._extensions:
             extension.disconnected(now)
-
-    def _failed(self, error: Exception) -> None:
-        if isinstance(error, StoreError):
-            self._fail(error)
-        else:
-            self._emit(self.name, TroubleMet(f"{type(error).__name__}: {error}"))
 
     # What the node asks for.
 

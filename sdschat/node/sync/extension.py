@@ -42,7 +42,7 @@ class SyncExtension:
     def attach(self, session: ChannelSession) -> None:
         self._session = session
         # Pages go to one reader each, and may be older than another member, who has the key of the channel, too.
-        self._boxes = session.private is not None and session.private.gives_since_join
+        self._boxes = session.gives_since_join
         session.handle("sync", self._heard)
 
     def connected(self, now: Now) -> None:

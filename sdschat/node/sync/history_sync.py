@@ -89,7 +89,7 @@ class HistorySync:
         self._asks = asks
         self.signing: set[str] = set()  # participants whose frames are signed
         self._name = f"catchup/{session.name}"
-        self._since_join = session.private is not None and session.private.gives_since_join
+        self._since_join = session.gives_since_join
         self._kept = self._load(on_join)
         self._saved: SyncProgress | None = None
         self._begin_at: int | None = None
