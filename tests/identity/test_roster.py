@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from sdschat.identity.private import roster as roster_module
 from sdschat.identity.private.link import (
     LinkError,
     accept,
@@ -17,9 +18,11 @@ from sdschat.identity.private.link import (
     make_removal,
     read_link,
     renewed_secret,
+    secret_for,
     secrets_known,
 )
 from sdschat.identity.private.roster import Rank, SignedOperation, fold
+from sdschat.identity.signing import seal_for
 from sdschat.wire.private_codec import Join, Remove, Renew, Share
 from tests.identity.channels import Person, World, channel, everybody
 
@@ -85,16 +88,16 @@ def test_a_renewal_and_a_removal_made_apart_both_count_or_the_renewal_does_not()
     assert len(bob.roster.open_to) == 1
 
 
-@pytest.mark.parametrize("rank", ["creator", "admin"])
-def test_no_member_undoes_by_a_renewal_dated_back_what_others_of_higher_rank_built(rank: str) -> None:
-    world, persons = channel(4, since_join=True)
-    ann, bob, carol, dora = persons
+@pytest.mark.parametrize(("rank", "removes"), [("creator", False), ("admin", False), ("creator", True)])
+def test_no_member_undoes_by_a_renewal_dated_back_what_others_of_higher_rank_built(rank: str, removes: bool) -> None:
+    world, persons = channel(5, since_join=True)
+    ann, bob, carol, dora, emil = persons
     if rank == "admin":
         ann.appoint(bob)
         everybody(persons)
     builder = ann if rank == "creator" else bob
     moment, seen = world.now, carol.roster
-    first = dora.renew(moment + 10)
+    first = ann.remove(emil, moment + 10) if removes else dora.renew(moment + 10)
     everybody(persons)
     world.now = moment + 20
     second = builder.renew()
@@ -156,12 +159,36 @@ def test_whoever_came_by_a_used_up_link_is_removed_like_a_member_and_lacks_the_n
     assert names(persons, ann) == {0, 1, 2}
 
 
-def test_who_was_removed_is_not_removed_once_more() -> None:
-    _, (ann, bob, carol) = channel(3)
+def test_of_two_removals_of_one_member_made_apart_one_counts() -> None:
+    _, persons = channel(3)
+    ann, bob, carol = persons
+    ann.appoint(bob)
+    everybody(persons)
     ann.remove(carol)
-    everybody([ann, bob])
-    again = ann.remove(carol)
+    again = bob.remove(carol)
+    everybody(persons)
     assert ann.roster.outcomes[again] == "somebody else removed them already"
+    assert ann.roster.epoch_number == 2
+
+
+def test_who_was_removed_and_reads_by_a_used_up_link_is_removed_once_more() -> None:
+    """The line about the link says to remove them, and that removal did not count."""
+    world, persons = channel(3)
+    ann, bob, carol = persons
+    ann.remove(carol)
+    once = ann.link(uses=1)
+    assert once is not None
+    dora = Person(world, channel(4)[1][3].identity)
+    dora.join(once)
+    carol.join(once)
+    everybody([ann, bob, carol, dora])
+    assert names([ann, bob, carol, dora], ann) == {0, 1, 3}
+    assert carol.secret(ann.roster.epoch) == ann.secret(ann.roster.epoch)
+    removal = ann.remove(carol)
+    everybody([ann, bob, carol])
+    assert bob.roster.outcomes[removal] == ""
+    assert carol.secret(bob.roster.epoch) is None
+    assert bob.secret(bob.roster.epoch) == ann.secret(ann.roster.epoch) is not None
 
 
 def test_two_admins_who_remove_at_the_same_time_while_apart_agree_afterwards() -> None:
@@ -239,7 +266,7 @@ def test_joins_that_are_forged_expired_used_up_or_of_another_channel_do_not_coun
     assert foreign is not None
     carol.join(once)
     used_up = dora.join(once)
-    assert carol.say(accept(read_link(once, world.now), carol.identity))  # the same one again uses nothing up
+    again = carol.say(accept(read_link(once, world.now), carol.identity))  # which uses nothing up
     late = dora.say(accept(read_link(short, 0), dora.identity))
     strange = emil.say(accept(read_link(foreign, 0), emil.identity))
     stolen = read_link(once, 0).invite
@@ -248,6 +275,7 @@ def test_joins_that_are_forged_expired_used_up_or_of_another_channel_do_not_coun
     everybody([ann, bob, carol, dora, emil])
     outcomes = ann.roster.outcomes
     assert outcomes[used_up] == "the invite was used up"
+    assert outcomes[again] == ""
     assert outcomes[late] == "the invite had expired"
     assert outcomes[strange] == "its invite is forged, or for another channel"
     assert outcomes[forged] == "it has no valid invite"
@@ -327,6 +355,42 @@ def test_an_operation_waits_for_what_it_builds_upon() -> None:
     assert carol.key not in late.roster.members
 
 
+def test_a_removal_that_has_a_share_for_whom_it_removes_removes_them() -> None:
+    _, persons = channel(3)
+    ann, bob, carol = persons
+    removal = ann.say(make_removal(carol.key, ann.roster.seen, [ann.key, bob.key, carol.key], bytes(32)))
+    everybody(persons)
+    assert (bob.roster.outcomes[removal], names(persons, bob)) == ("", {0, 1})
+
+
+def test_an_archive_lets_nobody_in() -> None:
+    world, (ann, bob) = channel(2)
+    store, carol = (Person(world, each.identity) for each in channel(4)[1][2:])
+    link = ann.link()
+    assert link is not None
+    store.marked[b""] = read_link(link, 0).epoch_secret
+    store.say(accept(read_link(link, 0), store.identity, silent=True))
+    everybody([ann, bob, store])
+    given = store.link()
+    assert given is not None
+    joined = carol.join(given)
+    everybody([ann, bob, store, carol])
+    assert ann.roster.outcomes[joined] == "the invite is by somebody who is not a member"
+
+
+def test_a_channel_that_is_full_lets_nobody_in_but_who_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, persons = channel(3)
+    ann, bob, _ = persons
+    monkeypatch.setattr(roster_module, "MAX_MEMBERS", 3)
+    links = [ann.link(), ann.link()]
+    assert links[0] is not None
+    assert links[1] is not None
+    more, again = Person(world, channel(4)[1][3].identity).join(links[0]), bob.join(links[1])
+    ann.take(world.log[more])
+    everybody(persons)
+    assert (ann.roster.outcomes[more], ann.roster.outcomes[again]) == ("the channel is full", "")
+
+
 def test_a_removal_cannot_leave_out_the_creator() -> None:
     _, (ann, bob, carol) = channel(3)
     ann.appoint(bob)
@@ -396,6 +460,13 @@ def test_a_secret_that_operations_bring_goes_before_one_of_a_link() -> None:
     assert found == expected
     assert bytes(32) not in found.values()
     assert len(found) == 3
+
+
+def test_a_share_of_another_length_is_no_key() -> None:
+    _, (ann, bob) = channel(2)
+    removal = make_removal(ann.key, (), [bob.key], bytes(32))
+    assert secret_for(bob.identity, removal) == bytes(32)
+    assert secret_for(bob.identity, removal._replace(shares=(Share(bob.key, seal_for(bob.key, bytes(5))),))) is None
 
 
 def test_thousands_that_build_upon_each_other_take_little_room() -> None:

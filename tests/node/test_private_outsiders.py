@@ -13,7 +13,7 @@ from sdschat.identity.content import ContentKind, seal
 from sdschat.identity.key_book import KeyStanding
 from sdschat.identity.place import place_of
 from sdschat.identity.private.link import accept, make_link, read_link
-from sdschat.identity.private.roster import SignedOperation, fold, idle_reason
+from sdschat.identity.private.roster import USED_UP, SignedOperation, fold, idle_reason
 from sdschat.identity.signing import Identity
 from sdschat.node.channel.sender_limits import SenderLimits
 from sdschat.node.events import (
@@ -30,6 +30,7 @@ from sdschat.node.events import (
 )
 from sdschat.node.node import Node
 from sdschat.node.private import known_operations
+from sdschat.node.private.operations import outsiders
 from sdschat.node.private.record import create_private, load_operations, private_state
 from sdschat.node.sync import extension
 from sdschat.node.sync.extension import sync_extension
@@ -40,6 +41,7 @@ from sdschat.sds.ids import content_id
 from sdschat.sds.values import Draft, HistoryEntry, Message
 from sdschat.wire.private_codec import Genesis, encode_operation
 from sdschat.wire.sds_codec import SdsCodec
+from tests.identity.channels import Person, channel, everybody
 from tests.node.privately import link_of, private, said, say, until_said
 from tests.node.worlds import Member, World, world
 from tests.transport.worlds import run
@@ -84,6 +86,21 @@ def hear(members: list[Member], heard: bytes) -> None:
     for member in members:
         (session,) = member.node.sessions.values()
         session.receive(heard, "live")
+
+
+def test_those_who_read_by_a_link_alone_are_named_members_and_others_are_not() -> None:
+    """Also who was removed before: nothing else takes the key from them."""
+    world, (ann, bob, carol) = channel(3)
+    ann.remove(carol)
+    once = ann.link(uses=1)
+    assert once is not None
+    dora = Person(world, MALLORY)
+    dora.join(once)
+    tried = [carol.join(once), bob.join(once)]
+    everybody([ann, bob, carol, dora])
+    found = outsiders(ann.roster, [(each, "") for each in world.log.values()])
+    assert list(found) == [carol.identity.sender_id]
+    assert ann.roster.outcomes[tried[0]] == ann.roster.outcomes[tried[1]] == USED_UP
 
 
 def test_nothing_ephemeral_of_an_outsider_is_shown(tmp_path: Path) -> None:

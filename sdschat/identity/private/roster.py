@@ -119,7 +119,7 @@ def idle_reason(genesis: Genesis, roster: Roster, each: SignedOperation) -> str:
     invite = each.operation.invite
     users = roster.users.get(invite.invite_key, {})
     before = sum(key != each.author_key and place < each.position for key, place in users.items())
-    is_idle = invite.uses and before >= invite.uses and each.author_key not in users and not genesis.admins_invite
+    is_idle = invite.uses and before >= invite.uses and not genesis.admins_invite
     return USED_UP if is_idle else ""
 
 
@@ -295,7 +295,8 @@ class _Fold:
         signer, target = members.get(each.author_key), members.get(remove.target)
         if self._past(remove.seen) is None:
             return WAITS
-        if target is None and remove.target in self._state.changes:
+        changes = self._state.changes.get(remove.target)
+        if target is None and changes and not self._is_in(changes[-1].position[1], self._past(remove.seen) or 0):
             return "somebody else removed them already"
         below = Rank.MEMBER if target is None else target.rank  # of nobody's, too: who has the key by a link alone
         if signer is None or signer.rank <= below or self._overruled(each, remove):
@@ -336,7 +337,7 @@ class _Fold:
                     state.banned.add(target)
                 past = self._past(seen) or 0
                 state.epoch_before[each.message_id] = self._epoch_of(past)
-                state.epoch = self._epoch_of(self._set_of(state.epoch) & ~past | self._bits[each.message_id])
+                state.epoch = self._epoch_of(self._set_of(state.epoch) | self._bits[each.message_id])
                 state.removals += 1
                 state.epochs.append((each.position, state.epoch))
                 state.open_to = {epoch_mark(state.epoch)}

@@ -191,7 +191,7 @@ class PrivateChannel(PassiveExtension):
         )
 
     def outsiders(self) -> dict[str, Outsider]:
-        """Return by sender id those who have the key by a link, and never were members, as far as the log shows."""
+        """Return by sender id those who have the key by a link, and are no members, as far as the log shows."""
         history = self._session.channel.state.history
         rows = (history.row(entry.message_id) for entry in history.recently_added(_LOOKED_AT))
         read = (self._session.read(row.raw).message for row in rows if row is not None)

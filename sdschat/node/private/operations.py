@@ -201,9 +201,10 @@ class Outsider(NamedTuple):
 
 
 def outsiders(roster: Roster, operations: Iterable[tuple[SignedOperation | None, str]]) -> dict[str, Outsider]:
-    """Return by sender id those who never were members, and tried to join. `operations`: with the nicks of authors."""
+    """Return by sender id those who are no members, and have the key in use by a link. `operations`: with the nicks of
+    authors."""
     return {
         sender_id_of(each.author_key): Outsider(each.author_key, nick)
         for each, nick in operations
-        if each is not None and each.author_key not in roster.changes and has_present_key(roster, each)
+        if each is not None and has_present_key(roster, each)
     }
