@@ -30,6 +30,7 @@ _MAY_SAY: Final = "words  from:nick  since:2d  before:10:00"
 _KEYS: Final = ("Enter older, Down newer, Tab list, F6 log, Esc ends", "Tab list, Esc ends", "")
 _KEYS_OF_NOTHING: Final = ("Esc ends", "")
 _NOTHING_FOUND: Final = "not in this channel as a word or its beginning"
+_NOTHING_HERE: Final = "not here as a word or its beginning; Ctrl+P: all channels"
 _NOTHING_OF_THAT: Final = "no message with all of that"  # the words alone may be there
 _FEW_NOT_FOUND: Final = "none"
 
@@ -169,7 +170,8 @@ class Finder:
             self.go(0)
         else:
             words_alone = wanted == SearchQuery(wanted.words)
-            self._say(_NOTHING_FOUND if words_alone else _NOTHING_OF_THAT, _FEW_NOT_FOUND)
+            nowhere = _NOTHING_HERE if len(host.order) > 1 else _NOTHING_FOUND
+            self._say(nowhere if words_alone else _NOTHING_OF_THAT, _FEW_NOT_FOUND)
 
     def go(self, step: int) -> None:
         """Jump to an older hit, or to a newer one."""

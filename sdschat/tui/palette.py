@@ -31,6 +31,7 @@ from sdschat.tui.themes import keys_marked
 _THEME: Final = "theme "
 _LEAST: Final = 3  # letters from which on messages are searched
 _MESSAGES: Final = 6
+_OTHERS: Final = 3  # messages of each channel that is not shown
 _TEXT: Final = 80
 _NAMED: Final = 100.0  # more than any score of scattered letters
 _SCORE: Final = 50.0  # of messages: below everything that is called so, and above what has its letters scattered
@@ -123,23 +124,32 @@ class ChatCommands(Provider):
             yield Hit(_SCORE, self._row(Content(title), explanation), run, text=title)
 
     async def _messages(self, query: str) -> AsyncIterator[Offer]:
-        """Yield messages of the channel that is shown, the newest ones."""
+        """Yield messages of all open channels and conversations, the newest ones of each; those of the shown first."""
         host = _host(self)
         if len(query.strip()) < _LEAST:
             return
-        model = host.model
-        search = HistorySearch(host.node, model.conversation, SearchQuery(query), _MESSAGES)
-        try:
-            found = await search.run()
-        finally:
-            search.stop()  # it was cancelled if other letters were typed
-        for _, message_id in reversed(found):
-            shown = model.conversation.message(message_id)
-            if shown is not None:
-                entry = model.entry_for(shown)
-                title = f"{model.name_of(entry.sender_id, entry.nick)}: {first_words(entry, _TEXT, host.glyphs.cut)}"
-                said = f"message of {when(entry.at, host.view.now().wall)}"
-                yield title, said, partial(host.action_command, f"goto {message_id}")
+        for name in sorted(host.order, key=lambda name: name != host.shown):
+            model, here = host.models[name], name == host.shown
+            search = HistorySearch(host.node, model.conversation, SearchQuery(query), _MESSAGES if here else _OTHERS)
+            try:
+                found = await search.run()
+            finally:
+                search.stop()  # it was cancelled if other letters were typed
+            for _, message_id in reversed(found):
+                shown = model.conversation.message(message_id)
+                if shown is not None:
+                    entry = model.entry_for(shown)
+                    text = first_words(entry, _TEXT, host.glyphs.cut)
+                    said = f"message of {when(entry.at, host.view.now().wall)}"
+                    where = "" if here else f", {host.label(name)}"
+                    title = f"{model.name_of(entry.sender_id, entry.nick)}: {text}"
+                    yield title, said + where, partial(self._show, name, message_id)
+
+    async def _show(self, name: str, message_id: str) -> None:
+        host = _host(self)
+        if name != host.shown:
+            host.show_channel(name)
+        await host.action_command(f"goto {message_id}")
 
 
 class ChatPalette(CommandPalette):

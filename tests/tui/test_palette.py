@@ -37,6 +37,18 @@ async def test_it_leads_to_channels_people_and_messages(s: Stage) -> None:
     await s.until(lambda: s.app.shown == "dev", "the channel")
 
 
+@staged("lobby", "dev")
+async def test_it_finds_messages_of_the_other_channels_too(s: Stage) -> None:
+    s.app.node.send("dev", "the long rope of dev")
+    await s.enter("/search rope")
+    assert s.hint().endswith("Ctrl+P looks in all channels.")
+    await s.press("ctrl+u")
+    await _ask(s, "long rope", "ann: the long rope of dev")
+    await s.until(lambda: any("the long rope" in line and line.rstrip(" │").endswith(", dev") for line in s.lines()))
+    await s.press("enter")
+    await s.until(lambda: s.app.shown == "dev" and s.app.model.selected is not None, "the message")
+
+
 @staged(size=(60, 15))
 async def test_it_has_no_sign_that_many_fonts_lack(s: Stage) -> None:
     await s.press("ctrl+p")

@@ -51,7 +51,7 @@ _IN_INPUT: Final = (
     ("Ctrl+X Ctrl+E", "writes in your editor"),
 )
 _FIXED: Final = (
-    ("Ctrl+P", "the palette: channels, people, messages, commands, themes"),
+    ("Ctrl+P", "the palette: channels, people, messages of all channels, commands, themes"),
     ("Alt+1 to Alt+9", "shows a channel"),
 )
 _IN_LOG: Final = (

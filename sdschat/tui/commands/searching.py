@@ -44,7 +44,9 @@ async def _search(host: Host, argument: str) -> None:
     model, wanted = host.model, wanted_by(host, argument)
     found = await HistorySearch(host.node, model.conversation, wanted, FOUND).run()
     if not found:
-        raise CommandError(f"Nothing in this channel has all of: {clean(argument, limit=80)}. {_WHOLE_WORDS}")
+        elsewhere = " Ctrl+P looks in all channels." if host.has_keys and len(host.order) > 1 else ""
+        words = clean(argument, limit=80)
+        raise CommandError(f"Nothing in this channel has all of: {words}. {_WHOLE_WORDS}{elsewhere}")
     model.hits, model.hit_at = found, len(found)
     if host.model is model:
         host.mark(wanted.words)
@@ -172,14 +174,15 @@ COMMANDS = (
     Command(
         "search",
         "/search WORDS",
-        "Find messages in the whole history",
+        "Find messages in the whole history of this channel",
         _search,
         aliases=("find", "lastlog", "grep"),
         group="reading",
         details="All words must occur, in any order; the last one may be a beginning. from:NICK, from:me,\n"
         "to:me, since:TIME and before:TIME leave out others: /search rope from:carol since:2d. It jumps to the\n"
         "newest hit and marks words.\n"
-        "Ctrl+F does the same while you type. With the log focused (F6), n goes to the next older hit, N to the newer.",
+        "Ctrl+F does the same while you type, Ctrl+P in all open channels. With the log focused (F6), n goes to the\n"
+        "next older hit, N to the newer.",
     ),
     Command(
         "hit",
