@@ -148,14 +148,17 @@ class ChatApp(KeysInOrder, KeyedHost):
 
     # Events of the node.
 
+    def _is_there(self) -> bool:
+        """True if a key came lately, or if the terminal would have told that another window has the keys."""
+        return self._tells_focus or time.monotonic() - self._touched_at < _LATELY
+
     def _hear(self, event: NodeEvent) -> None:
         """Take an event. The node calls this outside of Textual's own message handling."""
         if not self.is_running:
             return
         with self._context():
             self.taken_back.hear(event)
-            lately = time.monotonic() - self._touched_at < _LATELY
-            if self.workspace.hear(event, self.looking, is_there=self._tells_focus or lately):
+            if self.workspace.hear(event, self.looking, is_there=self._is_there()):
                 self.draw_soon()
             self.text_log.hear(event)
             self.lens.hear(event)
@@ -193,10 +196,10 @@ class ChatApp(KeysInOrder, KeyedHost):
         self.call_after_refresh(self._painted, began)
 
     def _tell(self, calls: Sequence[tuple[str, str]]) -> None:
-        """Tell of what was said to the user: if another window has the keys, there; else of what was said to them alone
-        how to get to it."""
-        if not calls or self.app_focus:
+        """Tell of what was said to the user: there if another window may have the keys; here how to get to it."""
+        if self.app_focus:
             self._tell_of_talks(name for name, _ in calls)
+        if not calls or (self.app_focus and self._is_there()):
             return
         if self.notifier is None:
             from sdschat.tui.notifier import Notifier

@@ -139,12 +139,28 @@ def test_a_terminal_without_the_focus_gets_a_notification(tmp_path: Path) -> Non
         ann.until_text("hosting the broker")
         with Terminal(join("bob"), tmp_path) as bob:
             bob.until_text("2 here")
+            ann.press("\x1b[I")
             bob.enter("ann: seen")
             ann.until_text("ann: seen")
             ann.press("\x1b[O")  # the window lost the focus
             bob.enter("ann: unseen")
             ann.until(lambda: b"p=body;ann: unseen" in ann.written, "the notification")
             assert b"p=body;ann: seen" not in ann.written
+
+
+@staged(peers=("bob",))
+async def test_a_terminal_that_never_tells_the_focus_notifies_who_uses_no_keys(s: Stage) -> None:
+    """Such as tmux by default: notify_command was never run there."""
+    told: list[str] = []
+    s.app.notifier = Notifier("off", [], lambda _: None, told.append)
+    s.app.notifier.tell_all = lambda calls, *_: told.extend(name for name, _ in calls)  # type: ignore[method-assign]
+    await s.press("x")
+    s.say("ann: you are here")
+    await s.until_text("you are here")
+    assert told == []
+    s.app._touched_at -= 60
+    s.say("ann: are you there?")
+    await s.until(lambda: told == ["lobby"])
 
 
 def _bells(terminal: Terminal) -> int:
