@@ -40,6 +40,14 @@ class Measure:
         return self.bound is None or self.figure <= self.bound
 
 
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the node and all statements below it, without the expressions in them: most nodes are expressions."""
+    yield node
+    for block in ("body", "handlers", "orelse", "finalbody", "cases"):
+        for below in getattr(node, block, ()):
+            yield from statements(below)
+
+
 class Tree:
     """The modules of a package, each parsed once, and the imports between them."""
 
@@ -62,7 +70,7 @@ class Tree:
         return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
     def _imported(self, name: str, tree: ast.Module) -> Iterator[str]:
-        for node in ast.walk(tree):
+        for node in statements(tree):
             if isinstance(node, ast.Import):
                 wanted = [alias.name for alias in node.names]
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -101,7 +109,7 @@ class Tree:
 
     def functions(self) -> Iterator[tuple[str, int]]:
         for name, tree in self.modules.items():
-            for node in ast.walk(tree):
+            for node in statements(tree):
                 if isinstance(node, Function):
                     yield f"{name}:{node.lineno} {node.name}", (node.end_lineno or node.lineno) - node.lineno + 1
 
@@ -110,7 +118,7 @@ def relative_docstrings(modules: dict[str, ast.Module]) -> tuple[list[str], int]
     """Return the docstrings that begin with a relative word, and the number of all docstrings."""
     found, count = [], 0
     for name, tree in modules.items():
-        for node in ast.walk(tree):
+        for node in statements(tree):
             text = ast.get_docstring(node) if isinstance(node, Documented) else None
             count += text is not None
             if text and RELATIVE.match(text):
