@@ -75,7 +75,7 @@ def both(
 ) -> Iterator[Both]:
     with pytest.MonkeyPatch.context() as patch:
         if not request.param:
-            patch.setattr("sdschat.pipeline.lake.FEW", 0)
+            patch.setattr("sdschat.pipeline.lake.FEW", 250)  # fewer than messages, more than channels
         yield _answers(spark, tmp_path_factory.mktemp("lake"))
 
 
