@@ -209,7 +209,7 @@ def run_comparison(
         print(line)
     folder = pictures or (lake / "pictures" if lake else None)
     if folder:
-        from sdschat.experiment.grid.compare_page import write_comparison
+        from sdschat.experiment.grid.page import write_comparison
 
         for path in write_comparison(wanted, found, folder):
             say(f"wrote {path}")

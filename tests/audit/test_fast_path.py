@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sdschat.audit.compare import compare
-from sdschat.audit.fast_path import read_fast
+from sdschat.audit.compare import compare, read_fast
 from sdschat.audit.schemas import FIELD
 from sdschat.audit.sources.databases import Reading, databases, packet_memory
 from sdschat.audit.verdict import DEFAULT

@@ -7,8 +7,7 @@ import time
 from functools import partial
 from pathlib import Path
 
-from sdschat.audit.compare import compare
-from sdschat.audit.fast_path import read_fast
+from sdschat.audit.compare import compare, read_fast
 from sdschat.audit.node_evidence import with_nonmembers
 from sdschat.audit.schemas import Message
 from sdschat.audit.sources.databases import Reading, packet_memory, read_database

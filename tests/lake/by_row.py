@@ -12,8 +12,7 @@ from tests.needs import needs_module
 needs_module("pyarrow")
 
 from sdschat.lake.sources.batch import Batch
-from sdschat.lake.sources.file_batches import ParsedInput, file_batches
-from sdschat.lake.sources.files import LINES, line_rows
+from sdschat.lake.sources.files import LINES, ParsedInput, file_batches, line_rows
 
 TABLES = (Journal, Message, Node, Declared, Packet, Quarantine)
 

@@ -22,7 +22,7 @@ needs_module("pyarrow")
 
 from sdschat.audit.sources import columnar
 from sdschat.lake.sources import batch
-from sdschat.lake.sources.file_batches import ParsedInput, file_batches
+from sdschat.lake.sources.files import ParsedInput, file_batches
 from tests.lake.by_row import TABLES, read_file, rows_of
 
 _LAST = "(SELECT max(place) - 1 FROM {})"
@@ -211,7 +211,7 @@ def test_an_export_with_odd_bytes_gives_the_same_rows(tmp_path: Path, end: bytes
 
 
 def test_lines_are_counted_over_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sdschat.lake.sources.file_batches._BLOCK", 300)
+    monkeypatch.setattr("sdschat.lake.sources.files._BLOCK", 300)
     path = tmp_path / "journal.jsonl"
     path.write_text("".join(f"{line}\n" for line in [*SOUND * 5, "odd", *SOUND]))
     found = by_column(path)
@@ -220,7 +220,7 @@ def test_lines_are_counted_over_blocks(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_line_may_be_longer_than_several_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sdschat.lake.sources.file_batches._BLOCK", 50)
+    monkeypatch.setattr("sdschat.lake.sources.files._BLOCK", 50)
     path = tmp_path / "journal.jsonl"
     for end in ("\n", ""):
         path.write_text("\n".join([*SOUND, json.dumps(EVENT | {"seq": 4, "deps": ["y" * 500]}), SOUND[0]]) + end)

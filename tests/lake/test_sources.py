@@ -16,8 +16,7 @@ from sdschat.audit.schemas import FIELD, Declared, Journal, Message, Node, Packe
 from sdschat.audit.sources.databases import Reading, packet_memory
 from sdschat.catchup.values import Frame, Nudge
 from sdschat.lake.sources.batch import rows_of
-from sdschat.lake.sources.file_batches import ParsedInput, file_batches
-from sdschat.lake.sources.files import packet_row
+from sdschat.lake.sources.files import ParsedInput, file_batches, packet_row
 from sdschat.mvds.values import Payload
 from sdschat.sds.values import Message as Said
 from sdschat.store.journal import json_lines

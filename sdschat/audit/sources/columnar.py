@@ -14,8 +14,7 @@ from typing import Any, Final, NamedTuple
 from zlib import crc32
 
 from sdschat.audit.processes import BYTES, ROWS
-from sdschat.audit.sources.databases import NO_SIZES, Sizes, are_ids
-from sdschat.audit.sources.packets import CODEC, common_text, digest_of
+from sdschat.audit.sources.databases import CODEC, NO_SIZES, Sizes, are_ids, common_text, digest_of
 from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.values import WITHOUT_A_BODY, AckState, Message, OutgoingRow
 from sdschat.store import dropped_packets
