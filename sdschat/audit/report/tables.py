@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
-from sdschat.audit import answers
+from sdschat.audit.answers import Rows
 from sdschat.audit.report.data import NOTHING, Named, ReportData, best_look, duration, escaped, moment, size
 from sdschat.audit.schemas import AuditFinding, AuditMissing, Quarantine
 from sdschat.audit.verdict import AGREES, ALONE, LOST, Lacking, OfChannel, counted, first_rows, names_of, node_words
@@ -102,7 +102,7 @@ def nodes(of: OfChannel, named: Named, alone: bool) -> str:
     return table(("Node", "Messages", "Should have", "Seen (UTC)", "Verdict"), told, (1, 2))
 
 
-def clocks(rows: Sequence[answers.MetricsClock], named: Named) -> str:
+def clocks(rows: Rows, named: Named) -> str:
     found = [
         [
             named(row.node),
@@ -117,18 +117,18 @@ def clocks(rows: Sequence[answers.MetricsClock], named: Named) -> str:
     return table(("Clock of", "and of", "Messages there / back", "Ahead by", "Uncertainty"), found, (2, 3, 4))
 
 
-def _ahead(row: answers.MetricsClock) -> str:
+def _ahead(row: Any) -> str:
     if row.offset_ms is None:
         return "unknown"
     return f"{row.offset_ms:+,.1f} ms" if row.shown else "no difference shown"
 
 
-def rejected(rows: Sequence[answers.MetricsRejected], named: Named) -> str:
+def rejected(rows: Rows, named: Named) -> str:
     told = sorted(rows, key=lambda row: -row.packets)
     return table(("Node", "Reason", "Packets"), [[named(row.node), row.reason, row.packets] for row in told], (2,))
 
 
-def latency_note(rows: Sequence[answers.MetricsDelivery]) -> str:
+def latency_note(rows: Rows) -> str:
     negative, after = sum(row.negative for row in rows), sum(row.corrected_negative for row in rows)
     delivered, corrected = sum(row.delivered for row in rows), sum(row.corrected for row in rows)
     return (
@@ -138,7 +138,7 @@ def latency_note(rows: Sequence[answers.MetricsDelivery]) -> str:
     )
 
 
-def repair_note(rows: Sequence[answers.MetricsRepair]) -> str:
+def repair_note(rows: Rows) -> str:
     useful, answered = sum(row.useful for row in rows), sum(row.answered for row in rows)
     wanted, requested = sum(row.wanted for row in rows), sum(row.requested for row in rows)
     slow = [row.heal_p95 for row in rows if row.heal_p95 is not None]
@@ -153,7 +153,7 @@ def repair_note(rows: Sequence[answers.MetricsRepair]) -> str:
     return f"{said} 95 % of what was wanted was there within {duration(max(slow))} at the slowest node."
 
 
-def repair_bars(rows: Sequence[answers.MetricsRepair]) -> list[tuple[str, float, str]]:
+def repair_bars(rows: Rows) -> list[tuple[str, float, str]]:
     named = {
         "waited for an earlier message": "buffered",
         "wanted": "wanted",
@@ -171,7 +171,7 @@ def repair_bars(rows: Sequence[answers.MetricsRepair]) -> list[tuple[str, float,
     return [(name, total, f"{total:,}") for name, total in totals]
 
 
-def filter_note(rows: Sequence[answers.MetricsFilter]) -> str:
+def filter_note(rows: Rows) -> str:
     checks, hits = sum(row.checks for row in rows), sum(row.hits for row in rows)
     expected, claims = sum(row.expected for row in rows), sum(row.claims for row in rows)
     wrong, undecided = sum(row.wrong for row in rows), sum(row.undecided for row in rows)
@@ -184,11 +184,11 @@ def filter_note(rows: Sequence[answers.MetricsFilter]) -> str:
     )
 
 
-def spread_of(spread: Sequence[answers.Spread], figure: str) -> answers.Spread | None:
+def spread_of(spread: Rows, figure: str) -> Any:
     return next((row for row in spread if row.figure == figure), None)
 
 
-def everybody_note(spread: Sequence[answers.Spread]) -> str:
+def everybody_note(spread: Rows) -> str:
     whole, any_node = spread_of(spread, "everybody"), spread_of(spread, "reached")
     reached = 0 if any_node is None else any_node.n
     if whole is None:
@@ -200,7 +200,7 @@ def everybody_note(spread: Sequence[answers.Spread]) -> str:
     )
 
 
-def wire_note(rows: Sequence[answers.Wire]) -> str:
+def wire_note(rows: Rows) -> str:
     text = next((row.text_bytes for row in rows if row.text_bytes), None)
     if text is None:
         return "By all nodes, by why it was sent."
@@ -208,7 +208,7 @@ def wire_note(rows: Sequence[answers.Wire]) -> str:
     return f"{size(total)} for {size(text)} of content as it was said: {total / text:,.1f} bytes for each byte."
 
 
-def truth_note(rows: Sequence[answers.AckCount]) -> str:
+def truth_note(rows: Rows) -> str:
     every, wrong = sum(row.n for row in rows), sum(row.wrong for row in rows)
     undecided = sum(row.undecided for row in rows)
     possible = sum(row.wrong for row in rows if row.state == "possibly_acked")
@@ -221,7 +221,7 @@ def truth_note(rows: Sequence[answers.AckCount]) -> str:
     return f"{by} {untrue}.{close} A possible acknowledgement may be wrong, by a Bloom filter's chance."
 
 
-def unproven_note(rows: Sequence[answers.Unproven]) -> str:
+def unproven_note(rows: Rows) -> str:
     if not rows:
         return ""
     who, claims = len({row.peer for row in rows}), sum(row.messages for row in rows)
@@ -232,13 +232,13 @@ def unproven_note(rows: Sequence[answers.Unproven]) -> str:
     )
 
 
-def last_ones(rows: Sequence[answers.LastOne], named: Named) -> str:
+def last_ones(rows: Rows, named: Named) -> str:
     ordered = sorted(rows, key=lambda row: (-row.messages, row.last_node, row.why))
     found = [[named(row.last_node), row.why, row.messages, duration(row.longest)] for row in ordered]
     return table(("Last to have it", "Why", "Messages", "Longest"), found, (2, 3))
 
 
-def wire(rows: Sequence[answers.Wire]) -> str:
+def wire(rows: Rows) -> str:
     ordered = sorted(rows, key=lambda row: -row.bytes)
     cells = [
         [
@@ -252,7 +252,7 @@ def wire(rows: Sequence[answers.Wire]) -> str:
     return table(("Sent as", "Packets", "Bytes", "For each byte of text"), cells, (1, 2, 3))
 
 
-def truth(rows: Sequence[answers.AckCount], untrue: Sequence[answers.Acknowledgement], named: Named) -> str:
+def truth(rows: Rows, untrue: Rows, named: Named) -> str:
     kinds = [[row.state.replace("_", " "), row.how, row.n, row.wrong, row.undecided] for row in rows]
     worst = []
     for one in sorted(untrue, key=lambda row: (row.state, row.said_ms)):

@@ -8,7 +8,6 @@ from typing import Any, Final, NamedTuple
 
 import altair as alt
 
-from sdschat.audit.answers import Absence
 from sdschat.audit.report.data import ChannelPart, duration, moment, size
 from sdschat.audit.report.embed import Picture, data
 from sdschat.audit.report.pictures import MOST_NODES, WIDE, duration_axis, node_axis, shades, tips
@@ -98,7 +97,7 @@ def _lanes(part: ChannelPart, shown: Sequence[AuditNode]) -> Picture:
     return whole.resolve_scale(color="independent")
 
 
-def _away_row(row: Absence, lanes: Mapping[str, str]) -> dict[str, Any]:
+def _away_row(row: Any, lanes: Mapping[str, str]) -> dict[str, Any]:
     lasted = duration(row.to_ms - row.from_ms)
     return {
         "at": row.from_ms,
