@@ -10,8 +10,14 @@ import pytest
 from sdschat.audit.errors import PipelineProblem
 from sdschat.pipeline.session import SparkTarget, spark, start
 from sdschat.pipeline.session.java import Java, find_java, usable_home
-from sdschat.pipeline.session.package_files import package_zip, submit_command
-from sdschat.pipeline.session.spark_target import TargetKind, configuration, cores, of_session
+from sdschat.pipeline.session.spark_target import (
+    TargetKind,
+    configuration,
+    cores,
+    of_session,
+    package_zip,
+    submit_command,
+)
 from tests.needs import needs_module
 
 
@@ -145,7 +151,7 @@ def test_for_many_rows_queries_stay_compiled_and_java_has_room_for_them(tmp_path
     kept, parts = "spark.sql.codegen.cache.maxEntries", "spark.sql.files.minPartitionNum"
     for few in (True, False):
         where = SparkTarget("local[2]", few=few)
-        flags, _ = start._java(where, tmp_path, tmp_path / "log")
+        flags, _ = start._java(where, tmp_path)
         found = configuration(where, flags, tmp_path)
         assert (found.get(kept), found.get(parts)) == ((None, None) if few else ("1000", "8"))
         assert ("ReservedCodeCacheSize=512m" in flags) is not few
@@ -156,7 +162,7 @@ def test_the_collector_of_the_person_wins(tmp_path: Path, asked: str, ours: bool
     """Java does not start with two."""
     needs_module("pyspark")
     where = SparkTarget("local[2]", conf=(("spark.driver.extraJavaOptions", asked),), few=True)
-    flags, _ = start._java(where, tmp_path, tmp_path / "log")
+    flags, _ = start._java(where, tmp_path)
     assert ("UseSerialGC" in flags) is ours
 
 

@@ -1,10 +1,8 @@
-"""Spark's words: its log file, its errors as one line, and Ctrl+C."""
+"""Spark's words: what it says on standard error goes to a file; its errors as one line; and Ctrl+C."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import logging
 import os
 import re
 import signal
@@ -20,16 +18,6 @@ _RAISED: Final = re.compile(
 _LONGEST: Final = 400
 _LINES: Final = 3
 _OF_SPARK: Final = frozenset({"py4j", "pyspark", "grpc"})
-_LOG4J: Final = """\
-status = error
-rootLogger.level = warn
-rootLogger.appenderRef.file.ref = file
-appender.file.type = File
-appender.file.name = file
-appender.file.fileName = {file}
-appender.file.layout.type = PatternLayout
-appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss}} %p %c{{1}}: %m%n%ex
-"""
 
 
 def is_of_spark(error: BaseException) -> bool:
@@ -55,16 +43,6 @@ def last_words(told: str) -> str:
 
 def _in_a_line(text: str) -> str:
     return " ".join(text.split())[:_LONGEST].rstrip(".")
-
-
-def write_log4j(folder: Path, log: Path) -> Path:
-    text = _LOG4J.format(file=log)
-    path = folder / f"log4j2-{hashlib.sha256(text.encode()).hexdigest()[:8]}.properties"
-    if not path.exists():
-        fresh = path.with_name(f".{path.name}.{os.getpid()}")
-        fresh.write_text(text, encoding="utf-8")
-        fresh.replace(path)
-    return path
 
 
 @contextlib.contextmanager
@@ -106,17 +84,3 @@ def interrupts_kept() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-@contextlib.contextmanager
-def python_logs_to(log: Path) -> Iterator[None]:
-    """Write to the file what Spark's client logs in this process, mostly tracebacks of broken connections."""
-    handler = logging.FileHandler(log, encoding="utf-8", delay=True)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
-    root = logging.getLogger()
-    root.addHandler(handler)
-    try:
-        yield
-    finally:
-        root.removeHandler(handler)
-        handler.close()

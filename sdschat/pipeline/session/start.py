@@ -6,13 +6,13 @@ First comes a check that its address answers: Spark itself would try for minutes
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
 import shlex
 import socket
 import sys
 import tempfile
 import threading
+import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -24,8 +24,7 @@ from sdschat.audit.errors import NO_SPARK, PipelineProblem, install_command
 from sdschat.audit.processes import size_of
 from sdschat.pipeline.session import spark_errors, spark_target
 from sdschat.pipeline.session.java import ADVICE, OLDEST, archive_flags, find_java, usable_home
-from sdschat.pipeline.session.package_files import PACKAGE_ROOT, package_zip
-from sdschat.pipeline.session.spark_target import QUICK_TO_START, SparkTarget, TargetKind, python_there, without_token
+from sdschat.pipeline.session.spark_target import SparkTarget, TargetKind, package_zip, python_there, without_token
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,7 +41,6 @@ def spark(target: SparkTarget) -> Iterator[SparkSession]:
         folder.mkdir(parents=True, exist_ok=True)
         log = chosen.log or folder / "spark.log"
         log.parent.mkdir(parents=True, exist_ok=True)
-        stack.enter_context(spark_errors.python_logs_to(log))
         with spark_errors.interrupts_kept():
             session = _open(chosen, folder, log)
         if chosen.kind is not TargetKind.GIVEN:
@@ -58,7 +56,8 @@ def spark(target: SparkTarget) -> Iterator[SparkSession]:
 
 
 def _told(error: Exception, target: SparkTarget, log: Path) -> PipelineProblem:
-    logging.getLogger(__name__).error("Spark failed", exc_info=error)
+    with log.open("a", encoding="utf-8") as file:
+        traceback.print_exception(error, file=file)
     if gone := gone_since(target):
         return PipelineProblem(gone, NO_SPARK)
     return PipelineProblem(f"Spark failed: {spark_errors.reason(str(error))}. The details are in {log}.")
@@ -78,7 +77,7 @@ def _open(target: SparkTarget, folder: Path, log: Path) -> SparkSession:
     must_answer(target)
     if target.kind is TargetKind.CONNECT:
         return _reach(target, log)
-    flags, variables = _java(target, folder, log)
+    flags, variables = _java(target, folder)
     builder = SparkSession.builder.appName(target.app)
     if target.master:
         builder = builder.master(target.master)
@@ -92,7 +91,7 @@ def _open(target: SparkTarget, folder: Path, log: Path) -> SparkSession:
         raise PipelineProblem(_why(target, error, log, spark_errors.since(log, before)), NO_SPARK) from error
 
 
-def _java(target: SparkTarget, folder: Path, log: Path) -> tuple[str, dict[str, str | None]]:
+def _java(target: SparkTarget, folder: Path) -> tuple[str, dict[str, str | None]]:
     """Return the flags of the driver's Java, and the environment variables for its start."""
     variables: dict[str, str | None] = {"PYTHONDONTWRITEBYTECODE": None, "SPARK_REMOTE": None}
     if target.kind is TargetKind.GIVEN:
@@ -107,14 +106,14 @@ def _java(target: SparkTarget, folder: Path, log: Path) -> tuple[str, dict[str, 
     variables["PYSPARK_DRIVER_PYTHON"] = sys.executable
     if target.kind is TargetKind.LOCAL:
         variables["SPARK_LOCAL_IP"] = "127.0.0.1"
-        path = [str(PACKAGE_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        path = [str(spark_target.PACKAGE_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         variables["PYTHONPATH"] = os.pathsep.join(path)
-    flags = [f"-Dlog4j2.configurationFile={spark_errors.write_log4j(folder, log)}", f"-Dderby.system.home={folder}"]
-    flags += archive_flags(folder, java)
+    flags = [f"-Dderby.system.home={folder}", *archive_flags(folder, java)]
     # Before the user's flags, which win.
     if target.few:
         asked = dict(target.conf).get("spark.driver.extraJavaOptions", "")
-        flags += [flag for flag in QUICK_TO_START if not (flag.endswith("GC") and "GC" in asked)]  # Java takes one
+        # Java takes one collector.
+        flags += [flag for flag in spark_target.QUICK_TO_START if not (flag.endswith("GC") and "GC" in asked)]
     else:
         flags.append(spark_target.ROOM_FOR_QUERIES)
     return shlex.join(flags), variables
