@@ -84,7 +84,6 @@ def test_a_tap_does_not_record_into_a_file(tmp_path: Path, capsys: Said) -> None
 
 @pytest.mark.parametrize("name", ["run", "report"])
 def test_a_report_that_cannot_be_written_is_told_before_the_work(name: str, tmp_path: Path, capsys: Said) -> None:
-    (tmp_path / "bronze").mkdir()
     gone = tmp_path / "gone" / "x.html"
     assert "there is no folder" in refused(capsys, name, "--lake", tmp_path, "-o", gone)
     assert "is a folder" in refused(capsys, name, "--lake", tmp_path, "-o", tmp_path)

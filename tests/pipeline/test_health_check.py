@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from sdschat.audit.errors import NO_SPARK, PipelineProblem
+from sdschat.audit.schemas import FIELD, Whole
 from sdschat.cli.program import run
 from sdschat.pipeline.doctor import BAD, Answer, answers, ask, ask_there
 from sdschat.pipeline.session import SparkTarget, start
@@ -25,6 +26,15 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Said = pytest.CaptureFixture[str]
+
+
+def _lake(folder: Path) -> None:
+    """Make a lake that some file was taken into."""
+    needs_module("deltalake")
+    from sdschat.lake.sources.batch import table_of
+    from sdschat.lake.tables import Tables
+
+    Tables(str(folder)).append(Whole, table_of(Whole, [Whole(FIELD, "", "ann", 1, 1)]))
 
 
 @pytest.fixture
@@ -85,7 +95,7 @@ def test_an_address_that_spark_would_not_have_is_wrong_use(
     silent: int, end: str, why: str, tmp_path: Path, capsys: Said
 ) -> None:
     needs_module("grpc")
-    (tmp_path / "bronze").mkdir()
+    _lake(tmp_path)
     place = f"sc://127.0.0.1:{silent}{end}"
     assert run(["pipeline", "audit", "--lake", str(tmp_path), "--remote", place]) == 2
     said = capsys.readouterr().err
@@ -96,7 +106,7 @@ def test_an_address_that_spark_would_not_have_is_wrong_use(
 
 @pytest.mark.parametrize("option", ["--master spark://", "--remote sc://"])
 def test_where_nothing_listens_it_is_said_at_once_and_what_to_do(option: str, tmp_path: Path, capsys: Said) -> None:
-    (tmp_path / "bronze").mkdir()
+    _lake(tmp_path)
     place = f"{option.split()[1]}127.0.0.1:{free_port()}"
     assert run(["pipeline", "audit", "--lake", str(tmp_path), option.split()[0], place]) == NO_SPARK
     said = capsys.readouterr().err
@@ -172,7 +182,7 @@ def test_a_command_that_waits_for_spark_says_so(
     needs_module("grpc")
     monkeypatch.setattr(start, "_CONNECT_LIMIT", 2.0)
     monkeypatch.setattr(start, "told_what_for", functools.partial(told_what_for, after=0.0))
-    (tmp_path / "bronze").mkdir()
+    _lake(tmp_path)
     place = f"sc://127.0.0.1:{silent}"
     assert run(["pipeline", "audit", "--lake", str(tmp_path), "--remote", place]) == NO_SPARK
     assert f"still waiting for Spark at {place}" in capsys.readouterr().err

@@ -93,13 +93,10 @@ settle_option: Final = click.option(
 
 @contextmanager
 def open_lake(target: SparkTarget, root: str) -> Iterator[Lake]:
-    from sdschat.lake.tables import Tables
     from sdschat.pipeline.lake import Lake, has_few_rows
 
-    must_be_lake(root)
-    with open_spark(replace(target, few=has_few_rows(Tables(root)))) as session:
+    with open_spark(replace(target, few=has_few_rows(tables_of(root)))) as session:
         there = Lake(session, root)
-        must_have_rows(there, root)
         try:
             yield there
         finally:
@@ -116,26 +113,20 @@ def new_or_old_lake(root: str) -> Tables:
     return tables
 
 
-def must_be_lake(root: str) -> None:
-    """Raise CommandProblem if no lake can be there, as far as a look at the folder shows."""
-    from sdschat.lake.tables import BRONZE, folder_of
+def tables_of(root: str) -> Tables:
+    """Return the tables of a lake. Raises CommandProblem if there is none, or nothing was taken in: before the work."""
+    from sdschat.lake.tables import OF_BRONZE, Tables
 
-    folder = folder_of(root)
-    if folder is None:
-        return
-    if not folder.is_dir():
+    tables = Tables(root)
+    if tables.folder is not None and not tables.folder.is_dir():
         raise CommandProblem(
             f"There is no lake in {root}. Make one with `sdschat pipeline ingest SOURCE… --lake {root}`.", WRONG_USE
         )
-    if not (folder / BRONZE).exists():
-        raise _nothing_in(root)
-
-
-def must_have_rows(there: LakeEngine, root: str) -> None:
-    from sdschat.lake.tables import OF_BRONZE
-
-    if not any(table in there.tables for table in OF_BRONZE):
-        raise _nothing_in(root)
+    if not any(table in tables for table in OF_BRONZE):
+        raise CommandProblem(
+            f"Nothing was taken in here: {root}. `sdschat pipeline ingest SOURCE… --lake {root}` does that.", WRONG_USE
+        )
+    return tables
 
 
 @contextmanager
@@ -162,12 +153,6 @@ def must_be_folder(folder: Path, option: str) -> None:
         ) from error
     if not os.access(folder, os.W_OK):
         raise CommandProblem(f"{folder} cannot be written: permission denied. Choose another {option}.", WRONG_USE)
-
-
-def _nothing_in(root: str) -> CommandProblem:
-    return CommandProblem(
-        f"Nothing was taken in here: {root}. `sdschat pipeline ingest SOURCE… --lake {root}` does that.", WRONG_USE
-    )
 
 
 @contextmanager
@@ -258,20 +243,18 @@ def check_engine(engine: str, target: SparkTarget, root: str) -> None:
 @contextmanager
 def open_lake_engine(target: SparkTarget, root: str, engine: str) -> Iterator[LakeEngine]:
     from sdschat.lake.duck import open_duck
-    from sdschat.lake.tables import folder_of
 
     check_engine(engine, target, root)
-    must_be_lake(root)
-    folder = folder_of(root)
-    if engine == SPARK or folder is None:
+    folder = tables_of(root).folder
+    with _alone(folder):
+        if engine == DUCKDB and folder is not None:
+            with open_duck(folder) as duck:
+                yield duck
+            return
         if folder is not None and not target.named and target.resolved().master.startswith("local"):
             say("Spark computes the answers; for a lake on this machine, --engine duckdb does so in seconds")
-        with _alone(folder), open_lake(target, root) as there:
+        with open_lake(target, root) as there:
             yield there
-        return
-    with _alone(folder), open_duck(folder) as duck:
-        must_have_rows(duck, root)
-        yield duck
 
 
 def _alone(folder: Path | None) -> AbstractContextManager[None]:

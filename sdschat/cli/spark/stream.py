@@ -10,7 +10,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -78,7 +77,7 @@ def command(
         except KeyboardInterrupt:
             say("stopped at once; the same command goes on where it was")
             raise
-        if asked.made:
+        if asked:
             say("stopped; the same command goes on")
         from rich.console import Console
 
@@ -97,14 +96,14 @@ def _must_fit(channels: Sequence[str], broker: str | None, once: bool) -> None:
 
 
 @contextlib.contextmanager
-def _asked_to_end() -> Iterator[EndRequest]:
+def _asked_to_end() -> Iterator[list[int]]:
     """Record Ctrl+C instead of raising it, for work that runs until the user ends it. A second Ctrl+C is raised."""
-    asked = EndRequest()
+    asked: list[int] = []  # numbers of signals
 
-    def note(_number: int, _frame: FrameType | None) -> None:
-        if asked.made:
+    def note(number: int, _frame: FrameType | None) -> None:
+        if asked:
             raise KeyboardInterrupt
-        asked.make()
+        asked.append(number)
 
     numbers = (signal.SIGINT, signal.SIGTERM)
     before = [signal.signal(number, note) for number in numbers]
@@ -145,22 +144,7 @@ def recording(channels: Sequence[str], folder: Path, broker: str | None) -> Iter
                 tap.kill()  # its unfinished packets are in its spool, and the next tap recovers them
 
 
-class EndRequest:
-    """A request to end, for handlers of signals: an event's lock may be held when they are called."""
-
-    def __init__(self) -> None:
-        self.made = False
-        self._woken: SimpleQueue[None] = SimpleQueue()
-
-    def make(self) -> None:
-        self.made = True
-        self._woken.put(None)
-
-    def wait(self, seconds: float) -> None:
-        with contextlib.suppress(Empty):
-            self._woken.get(timeout=seconds)
-
-
+_TICK: Final = 0.1  # seconds until a request to end is seen
 _SHARE: Final = 10  # of the time, one part is for the table on the terminal
 
 
@@ -171,9 +155,9 @@ class Watch:
         self._stream, self._tables, self._before = stream, tables, before
         self._next_table = 0.0
 
-    def until(self, asked: EndRequest, every: float, once: bool, checks: Sequence[Callable[[], None]]) -> None:
+    def until(self, asked: list[int], every: float, once: bool, checks: Sequence[Callable[[], None]]) -> None:
         with self._shown() as live:
-            while not asked.made:
+            while not asked:
                 batch = self._stream.batch()
                 if batch is not None:
                     self._tell(live, batch)
@@ -182,7 +166,9 @@ class Watch:
                     return
                 for check in checks:
                     check()
-                asked.wait(every)
+                again = time.monotonic() + every
+                while not asked and time.monotonic() < again:
+                    time.sleep(min(every, _TICK))
 
     @contextlib.contextmanager
     def _shown(self) -> Iterator[Live | None]:
