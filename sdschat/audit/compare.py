@@ -19,10 +19,9 @@ from sdschat.audit.processes import processors, side_by_side, size_of
 from sdschat.audit.schemas import FIELD, AuditJournal, Node, Presence, Quarantine
 from sdschat.audit.several import logs_that_count, refuse_contradictions, search_is_damaged, went_apart
 from sdschat.audit.sources import databases
-from sdschat.audit.sources.columnar import Columnar, IdLists, JournalSpan, LogSums, Packets, Unsound
+from sdschat.audit.sources.columnar import NOT_SOUND, Columnar, IdLists, JournalSpan, LogSums, Packets, Unsound
 from sdschat.audit.sources.databases import Reading, Row, packet_memory, read_database
 from sdschat.audit.verdict import Audit, Rules
-from sdschat.store.errors import UNREADABLE, StoreError
 
 _PROCESSES: Final = 4  # upper limit: one process has to combine the results of all
 _ENOUGH: Final = 4 << 20  # bytes of input for which another process is worth its start
@@ -129,7 +128,7 @@ def read_fast(readings: Iterable[Reading]) -> Iterator[AuditEvidence | None]:
         try:
             with Columnar(reading.path) as columns:
                 found = _all(reading, columns, packets, lists)
-        except (StoreError, Unsound, *UNREADABLE):
+        except NOT_SOUND:
             yield None
         else:
             yield found

@@ -14,7 +14,7 @@ from sdschat.audit.answers import Figures, FilterTrial, answers
 from sdschat.audit.engine import answer, insert
 from sdschat.audit.node_evidence import Held, Member, Silver
 from sdschat.audit.schemas import Journal, Message
-from sdschat.audit.sources.databases import CODEC
+from sdschat.audit.sources.packets import CODEC
 from sdschat.audit.verdict import Audit
 from sdschat.sds.bloom.compact import read_filter
 from sdschat.sds.values import Message as Packet

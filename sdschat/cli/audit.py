@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sdschat.audit.verdict import DEFAULT, names_by
+from sdschat.audit.verdict import names_by
 from sdschat.cli import audit_report
 from sdschat.cli.errors import DONE, PROFILE, UNEXPECTED, WRONG_USE, FilePath, say
 from sdschat.cli.output import counted, safe, whole_file
 from sdschat.cli.report_file import report_file
-from sdschat.cli.spark.common import cache_folder, milliseconds, settle_option, tell_cut_logs
+from sdschat.cli.spark.common import cache_folder, rules_of, settle_option, tell_cut_logs
 
 if TYPE_CHECKING:
     from sdschat.audit.answers import Figures
@@ -80,7 +80,7 @@ def command(
     from sdschat.audit.processes import no_collection
     from sdschat.audit.sources.databases import databases
 
-    rules, now = DEFAULT._replace(settle=milliseconds(settle)), time.time_ns() // 1_000_000
+    rules, now = rules_of(settle), time.time_ns() // 1_000_000
     paths = _each_once(databases(sources))
     drawn = page is not None and all(find_spec(name) is not None for name in ("altair", "vl_convert"))
     with no_collection():

@@ -7,15 +7,21 @@ import math
 import os
 import shlex
 import time
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import sdschat
+from sdschat.audit.errors import PipelineProblem
+from sdschat.experiment.engine_group import EngineGroup
+from sdschat.experiment.figures import figures_of
 from sdschat.experiment.grid.gridfile import Run
-from sdschat.experiment.setting import GroupSetting, setting_of
+from sdschat.experiment.setting import WRONG_USE, GroupSetting, setting_of
+from sdschat.experiment.vector_model.run import run_model
 from sdschat.store.journal import JournalRow, json_lines
 
+VERSION: Final = sdschat.__version__
 PLACE: Final = "gold/sim_runs.jsonl"
 JOURNALS: Final = "journals"  # of engine runs, until they are taken into the lake
 
@@ -49,7 +55,7 @@ _REVISION: Final = {"model": 5}  # raise it when the same setting and seed give 
 def made_by(by: str) -> str:
     """Return the version that today's program writes into a run. A run with another version is outdated."""
     revision = _REVISION.get(by, 1)
-    return sdschat.__version__ + (f" {by} {revision}" if revision > 1 else "")
+    return VERSION + (f" {by} {revision}" if revision > 1 else "")
 
 
 def do_run(run: Run, journal: Path | None = None) -> SimRun:
@@ -79,14 +85,8 @@ def do_run(run: Run, journal: Path | None = None) -> SimRun:
 
 
 def figures_for(run: Run, journal: Path | None = None) -> dict[str, float]:
-    from sdschat.experiment.figures import figures_of
-
     if run.setting.by == "model":
-        from sdschat.experiment.vector_model.run import run_model
-
         return figures_of(run_model(run.setting, run.seed))
-    from sdschat.experiment.engine_group import EngineGroup
-
     group = EngineGroup(run.setting, run.seed)
     record = group.run()
     group.check_logs()
@@ -112,11 +112,6 @@ def command_of(changed: Mapping[str, Any], seed: int) -> str:
 
 
 def setting_from(pairs: tuple[str, ...]) -> GroupSetting:
-    import tomllib
-
-    from sdschat.audit.errors import PipelineProblem
-    from sdschat.experiment.setting import WRONG_USE
-
     values: dict[str, Any] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")

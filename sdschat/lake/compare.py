@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+from duckdb import DuckDBPyConnection
 
 from sdschat.audit import schemas
 from sdschat.audit.schemas import Blob, Ids, columns
@@ -13,10 +15,8 @@ from sdschat.lake.duck import DuckLake, parquet_rows
 from sdschat.lake.judge import name_refused
 from sdschat.lake.sources.batch import table_of
 from sdschat.lake.sources.survey import Seen, Standing
+from sdschat.lake.staging import staged_file
 from sdschat.lake.tables import CHANNEL_KEY, DAY_MS, NUMBERS, PARTED, PARTS, ROW_SUM, Tables
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
 
 _MEMBER: Final = ("run_id", "channel", "node")
 _HELD: Final = (*_MEMBER, "message_id")
@@ -252,7 +252,7 @@ class LakeComparison:
 
     def _name_came(self, name: str, table: type) -> None:
         """Name the rows of a table that were read, with the number of their source."""
-        files = sorted(folder_of_rows(self._scratch, table).glob("*.parquet"))
+        files = sorted(staged_file(self._scratch, table, 0).parent.glob("*.parquet"))
         rows = parquet_rows(self._connection, table, files, {"filename": "VARCHAR"})
         number = r"CAST(REGEXP_EXTRACT(filename, '(\d+)\.parquet$', 1) AS BIGINT) AS number"
         added = f", {_row_sum(table)} AS {ROW_SUM}{_parts(table)}" if table in PARTED else ""
@@ -273,11 +273,6 @@ class LakeComparison:
 
     def _make(self, name: str, query: str) -> None:
         self._lake.make(name, query, once=True)
-
-
-def folder_of_rows(scratch: Path, table: type) -> Path:
-    """Return the folder for the rows of a table that were read: a file for each source, named by its number."""
-    return scratch / table.__name__.lower()
 
 
 def _full(table: type) -> list[str]:

@@ -6,20 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
+
+import duckdb
+import pyarrow
+from duckdb import DuckDBPyConnection
 
 from sdschat.audit.errors import PipelineProblem
 from sdschat.audit.processes import half_of_memory
 from sdschat.audit.schemas import SPARK_TYPES, columns
-from sdschat.lake.engine import LakeEngine
+from sdschat.lake.engine import LakeEngine, OnBatches
 from sdschat.lake.sources.batch import arrow_schema
 from sdschat.lake.tables import BUCKET, BUCKET_OF, BUCKETED, Tables
-
-if TYPE_CHECKING:
-    import pyarrow
-    from duckdb import DuckDBPyConnection
-
-    from sdschat.lake.engine import OnBatches
 
 _AT_ONCE: Final = 10_000  # rows given to a function
 _MOST_MEMORY: Final = 4 << 30  # bytes
@@ -34,8 +32,6 @@ CREATE MACRO conv(digits, base, other) AS CASE
 @contextmanager
 def connected(scratch: str) -> Iterator[DuckDBPyConnection]:
     """Connect to DuckDB. What does not fit into half of the machine's memory, or 4 GiB, goes to `scratch`."""
-    import duckdb
-
     with duckdb.connect() as connection:
         connection.execute(f"SET temp_directory = {_text(scratch)}")
         connection.execute("SET preserve_insertion_order = false")
@@ -45,8 +41,6 @@ def connected(scratch: str) -> Iterator[DuckDBPyConnection]:
 
 @contextmanager
 def open_duck(folder: Path) -> Iterator[DuckLake]:
-    import duckdb
-
     with TemporaryDirectory(prefix="sdschat-") as scratch, connected(scratch) as connection:
         connection.execute(_CONV)
         try:
@@ -66,8 +60,6 @@ class DuckLake(LakeEngine):
 
     @property
     def engine(self) -> str:
-        import duckdb
-
         return f"DuckDB {duckdb.__version__}"
 
     def name(self, table: type, name: str, files: Sequence[str] | None = None, where: str = "TRUE") -> None:
@@ -93,8 +85,6 @@ class DuckLake(LakeEngine):
         self.tables.replace(table, self._connection.sql(rows), self.buckets)
 
     def apply(self, name: str, query: str, function: OnBatches, table: type) -> None:
-        import pyarrow
-
         made = pyarrow.Table.from_batches(function(self._batches(query)), arrow_schema(table))
         self._connection.register(f"{name}_rows", made)
         self.make(name, f"SELECT * FROM {name}_rows", once=True)
@@ -107,8 +97,6 @@ class DuckLake(LakeEngine):
 
     def _batches(self, query: str) -> Iterator[pyarrow.RecordBatch]:
         """Yield the rows of a query. The ways of DuckDB's versions to give Arrow differ; rows they all give."""
-        import pyarrow
-
         found = self._connection.execute(query)
         names = [column[0] for column in found.description or ()]
         while rows := found.fetchmany(_AT_ONCE):

@@ -5,17 +5,16 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
+
+import pyarrow
 
 from sdschat.audit import schemas
 from sdschat.audit.schemas import AuditBase
 from sdschat.audit.statements import Statement, statements
-from sdschat.lake.tables import BUCKETS, PLACES, Tables
+from sdschat.lake.tables import BUCKETS, KEPT_BY_AUDIT, PLACES, Tables
 
-if TYPE_CHECKING:
-    import pyarrow
-
-    OnBatches = Callable[[Iterable[pyarrow.RecordBatch]], Iterator[pyarrow.RecordBatch]]
+OnBatches = Callable[[Iterable[pyarrow.RecordBatch]], Iterator[pyarrow.RecordBatch]]
 
 READ_BY_AUDIT: Final[Mapping[type, str]] = {
     schemas.Journal: "journal",
@@ -24,16 +23,6 @@ READ_BY_AUDIT: Final[Mapping[type, str]] = {
     schemas.Declared: "declared",
     schemas.KnownRun: "run",
     schemas.KnownVersion: "version",
-}
-KEPT_BY_AUDIT: Final[Mapping[str, type]] = {
-    "silver_event": schemas.Event,
-    "silver_presence": schemas.Presence,
-    "gold_log": schemas.Log,
-    "audit_missing": schemas.AuditMissing,
-    "audit_finding": schemas.AuditFinding,
-    "audit_node": schemas.AuditNode,
-    "gold_channel": schemas.AuditChannel,
-    "gold_journal": schemas.AuditJournal,
 }
 
 

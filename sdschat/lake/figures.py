@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import pyarrow
 
 import sdschat
 from sdschat.audit import schemas as tables
@@ -14,10 +16,6 @@ from sdschat.audit.report.data import ReportData, moment, shown_channels
 from sdschat.audit.schemas import SPARK_TYPES, columns
 from sdschat.lake.engine import LakeEngine
 from sdschat.lake.judge import MOST, audit_of, places_in, refused_in
-
-if TYPE_CHECKING:
-    import pyarrow
-
 
 _NEEDED: Final[Mapping[type, str]] = {
     tables.Event: "silver_event",
@@ -75,8 +73,6 @@ def _rows(lake: LakeEngine, kind: type, source: str, limit: int | None, *values:
 
 
 def _tried(batches: Iterable[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
-    import pyarrow
-
     for batch in batches:
         found = (
             tried((row["run_id"], row["channel"], row["node"]), [(row["raw"], row["ids"])]) for row in batch.to_pylist()

@@ -10,29 +10,21 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from functools import partial
 from itertools import count
-from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from sdschat.audit import schemas
 from sdschat.audit.errors import PipelineProblem
-from sdschat.audit.processes import size_of
-from sdschat.audit.sources.databases import Reading
-from sdschat.lake.compare import LakeComparison, New, folder_of_rows
+from sdschat.lake.compare import LakeComparison, New
 from sdschat.lake.duck import DuckLake, connected
 from sdschat.lake.sources import survey
-from sdschat.lake.sources.batch import arrow_schema, rows_of, table_of
-from sdschat.lake.sources.files import ParsedInput, file_batches
+from sdschat.lake.sources.batch import table_of
+from sdschat.lake.staging import Source, stage
 from sdschat.lake.tables import Overtaken, Tables
-
-if TYPE_CHECKING:
-    import pyarrow.parquet
-
 
 _EVENTS: Final = (schemas.Journal, schemas.Packet)
 _LOGS: Final = (schemas.Message, schemas.Node, schemas.Declared)
@@ -120,11 +112,11 @@ class _Intake:
     def _read_files(self, paths: Sequence[str], tables: tuple[type, ...]) -> None:
         comparison = self._comparison
         sources = [Source(next(self._numbers), path, tables) for path in paths]
-        for staged in stage(sources, self._scratch, comparison.run_id, comparison.read_ms):
-            if staged.rows[schemas.Quarantine.__name__]:
-                self._odd.add(staged.source.path)
-            self._read.update(staged.rows)
-            comparison.sources[staged.source.number] = staged.source.path
+        for source, rows in stage(sources, self._scratch, comparison.run_id, comparison.read_ms):
+            if rows[schemas.Quarantine.__name__]:
+                self._odd.add(source.path)
+            self._read.update(rows)
+            comparison.sources[source.number] = source.path
 
     def _add(self, table: type, new: Callable[[], New | None]) -> None:
         """Add what `new` gives, once more where somebody else was faster."""
@@ -217,52 +209,3 @@ def channels_now(tables: Tables) -> list[ChannelNow]:
         lake.name(schemas.Journal, "journal")
         lake.run(lake.statements("sdschat.lake", "stream"), {})
         return [ChannelNow(*row) for row in lake.rows("SELECT * FROM channel_now ORDER BY channel")]
-
-
-_MUCH: Final = 64 << 20  # bytes of files, from which on the start of more processes pays
-
-
-class Source(NamedTuple):
-    """A file to read, and what is wanted of it. `number` names its Parquet files."""
-
-    number: int
-    path: str
-    tables: tuple[type, ...]
-
-
-class StagedSource(NamedTuple):
-    source: Source
-    rows: Counter[str]  # by the name of the table
-
-
-def stage(sources: Sequence[Source], folder: Path, run_id: str, read_ms: int) -> list[StagedSource]:
-    sizes = {source: size_of(Path(source.path)) for source in sources}
-    processes = min(len(sources), os.cpu_count() or 1)
-    job = partial(_stage, folder=folder, run_id=run_id, read_ms=read_ms)
-    if processes < 2 or sum(sizes.values()) < _MUCH:
-        return list(map(job, sources))
-    largest_first = sorted(sources, key=lambda source: -sizes[source])
-    # A fork would share the threads' locks of the libraries that are loaded here.
-    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
-        return list(pool.map(job, largest_first))
-
-
-def _stage(source: Source, folder: Path, run_id: str, read_ms: int) -> StagedSource:
-    import pyarrow.parquet
-
-    memory = ParsedInput.of_process()
-    reading = Reading(run_id, Path(source.path), read_ms, memory.open)
-    counts: Counter[str] = Counter()
-    writers: dict[type, pyarrow.parquet.ParquetWriter] = {}
-    with ExitStack() as stack:
-        for batch in file_batches(reading, {*source.tables, schemas.Quarantine}, memory):
-            if batch.table not in writers:
-                file = folder_of_rows(folder, batch.table) / f"{source.number}.parquet"
-                file.parent.mkdir(exist_ok=True)
-                writer = pyarrow.parquet.ParquetWriter(
-                    file, arrow_schema(batch.table), compression="lz4", write_statistics=False
-                )
-                writers[batch.table] = stack.enter_context(writer)
-            writers[batch.table].write_batch(rows_of(batch))
-            counts[batch.table.__name__] += batch.size
-    return StagedSource(source, counts)

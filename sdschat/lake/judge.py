@@ -9,8 +9,8 @@ from typing import Final, NamedTuple, TypeVar
 
 from sdschat.audit import schemas
 from sdschat.audit.verdict import DEFAULT, LARGEST_LAMPORT, LOST, Audit, Rules
-from sdschat.lake.engine import KEPT_BY_AUDIT, READ_BY_AUDIT, LakeEngine, versions_of
-from sdschat.lake.tables import BUCKET_OF, BUCKETS, PARTED, PLACES
+from sdschat.lake.engine import READ_BY_AUDIT, LakeEngine, versions_of
+from sdschat.lake.tables import BUCKET_OF, BUCKETS, KEPT_BY_AUDIT, PARTED, PLACES
 
 _LOG: Final = ("tally", "disputed", "contested", "preferred", "log", "gold_log")
 # Files of statements, in order, each with its package.

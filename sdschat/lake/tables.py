@@ -15,19 +15,20 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import unquote
 from uuid import uuid4
+
+import pyarrow
+from deltalake import CommitProperties, DeltaTable, Schema, write_deltalake
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.transaction import AddAction, RemoveAction
+from pyarrow import fs
 
 from sdschat.audit import schemas
 from sdschat.audit.answers import METRICS, answers
 from sdschat.audit.errors import PipelineProblem
 from sdschat.lake.sources.batch import arrow_schema
-
-if TYPE_CHECKING:
-    import pyarrow
-    from deltalake import DeltaTable
-
 
 BRONZE, SILVER, GOLD = "bronze", "silver", "gold"
 PLACES: Final[dict[type, str]] = {
@@ -59,19 +60,19 @@ PARTED: Final[dict[type, str]] = {
     schemas.Message: "received_ms",
     schemas.KnownVersion: "0",  # all in one
 }
-# Silver and gold are replaced by parts of these tables: a bucket of channels, by the beginning of the `channel_key`.
+KEPT_BY_AUDIT: Final[Mapping[str, type]] = {
+    "silver_event": schemas.Event,
+    "silver_presence": schemas.Presence,
+    "gold_log": schemas.Log,
+    "audit_missing": schemas.AuditMissing,
+    "audit_finding": schemas.AuditFinding,
+    "audit_node": schemas.AuditNode,
+    "gold_channel": schemas.AuditChannel,
+    "gold_journal": schemas.AuditJournal,
+}
+# They are replaced by parts of these tables: a bucket of channels, by the beginning of the `channel_key`.
 BUCKET: Final = "bucket"
-BUCKETED: Final = frozenset(
-    {
-        schemas.Event,
-        schemas.Presence,
-        schemas.Log,
-        schemas.AuditChannel,
-        schemas.AuditNode,
-        schemas.AuditMissing,
-        schemas.AuditFinding,
-    }
-)
+BUCKETED: Final = frozenset(KEPT_BY_AUDIT.values()) - {schemas.AuditJournal}
 BUCKETS: Final = frozenset(f"{number:02x}" for number in range(256))
 CHANNEL_KEY: Final = "SUBSTRING(MD5(run_id || CHR(31) || channel), 1, 8)"
 BUCKET_OF: Final = "SUBSTRING(MD5(run_id || CHR(31) || channel), 1, 2)"
@@ -82,6 +83,7 @@ NUMBERS: Final = {
     "message_key": _MESSAGE,
     "version_key": f"{_MESSAGE}, CAST(lamport AS VARCHAR), sender, ARRAY_TO_STRING(deps, CHR(31)), digest",
 }
+FEW: Final = 50_000  # rows, of which Spark shall above all begin soon
 ROW_SUM: Final = "row_sum"  # a column of these tables: what a row says, as a number
 DAY_MS: Final = 86_400_000
 _FILE: Final = re.compile("file:///(?!/)")
@@ -149,9 +151,6 @@ class Tables:
 
     def files_at(self, table: type, version: int) -> list[str]:
         """Return the files of a table as they were after this commit; none if the commit is not known any more."""
-        from deltalake import DeltaTable
-        from deltalake.exceptions import DeltaError
-
         if version < 0:
             return []
         if version == self.version(table):
@@ -175,9 +174,6 @@ class Tables:
 
     def append(self, table: type, rows: Any) -> None:
         """Add rows, with the columns of `PARTS` in a table that has parts. Raises Overtaken."""
-        from deltalake import CommitProperties, write_deltalake
-        from deltalake.exceptions import CommitFailedError
-
         there = self._look(table)
         if there is None:
             there = self._create(table)
@@ -198,8 +194,6 @@ class Tables:
 
     def replace(self, table: type, rows: Any, buckets: Collection[str] = BUCKETS) -> None:
         """Write the table anew, or these buckets of it: `rows` then has a column for the bucket."""
-        from deltalake import write_deltalake
-
         there = self._look(table) or self._create(table)
         if table not in BUCKETED or len(buckets) == len(BUCKETS):
             by = [BUCKET] if table in BUCKETED else None
@@ -213,8 +207,6 @@ class Tables:
     def adopt(self, table: type, files: Mapping[str, int], buckets: Collection[str] = BUCKETS) -> None:
         """Replace the table, or these buckets of it, by Parquet files that another engine wrote below its place, given
         with their sizes. Those of a bucket are in a folder `bucket=…`."""
-        from deltalake import Schema
-        from deltalake.transaction import AddAction, RemoveAction
 
         there = self._look(table) or self._create(table)
         by = [BUCKET] if table in BUCKETED else []
@@ -242,8 +234,6 @@ class Tables:
         return f"{self.root}/{_SCRATCH}/{uuid4()}"
 
     def drop_scratch(self, place: str) -> None:
-        from pyarrow import fs
-
         if self.folder is not None:
             shutil.rmtree(place, ignore_errors=True)
             with contextlib.suppress(OSError):  # it has those of others
@@ -288,9 +278,6 @@ class Tables:
         return self._seen[table]
 
     def _opened(self, table: type) -> DeltaTable | None:
-        from deltalake import DeltaTable
-        from deltalake.exceptions import DeltaError, TableNotFoundError
-
         place = self._place(table)
         try:
             found = DeltaTable(place)
@@ -309,8 +296,6 @@ class Tables:
 
     def _create(self, table: type) -> DeltaTable:
         """Make an empty table, unless somebody else has just done so."""
-        from deltalake import DeltaTable
-
         if self.folder is not None:
             (self.folder / PLACES[table]).mkdir(parents=True, exist_ok=True)
         parts = list(PARTS) if table in PARTED else [BUCKET] if table in BUCKETED else None
@@ -326,6 +311,10 @@ class Tables:
         return f"{self.root}/{PLACES[table]}"
 
 
+def has_few_rows(tables: Tables) -> bool:
+    return sum(map(tables.rows, OF_BRONZE)) <= FEW
+
+
 def _parts_of(actions: Any) -> list[Any]:
     """Return the part of each file: of nothing, in a table without parts."""
     there = [name for name in (f"partition.{name}" for name in (*PARTS, BUCKET)) if name in actions.schema.names]
@@ -338,8 +327,6 @@ def _bucket_in(path: str) -> dict[str, str | None]:
 
 def full_schema(table: type) -> pyarrow.Schema:
     """Return the columns of a table as they are on the disk: its own, and those that the lake adds."""
-    import pyarrow
-
     added: list[Any] = []
     if table in PARTED:
         added = [(ROW_SUM, pyarrow.int64()), (PARTS[0], pyarrow.string()), (PARTS[1], pyarrow.int64())]

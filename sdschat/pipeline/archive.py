@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import duckdb
+
 from sdschat.audit.errors import PipelineProblem
 from sdschat.audit.schemas import Log
 from sdschat.lake.duck import parquet_rows
@@ -31,8 +33,6 @@ class Archive:
 
     def __init__(self, lake: Path) -> None:
         """Raise PipelineProblem if the lake has no archive."""
-        import duckdb
-
         files = {place: sorted((lake / place).glob("*.parquet")) for place in (BY_ID, BY_PLACE)}
         if not all(files.values()):
             raise PipelineProblem(f"There is no archive in {lake}: `sdschat pipeline archive` makes it.", 2)
@@ -46,8 +46,6 @@ class Archive:
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
-        import duckdb
-
         try:
             yield
         except duckdb.Error as error:

@@ -8,23 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 from uuid import uuid4
 
+import pyarrow
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
 from sdschat.audit.schemas import SPARK_TYPES, columns, ddl
-from sdschat.lake.engine import LakeEngine
+from sdschat.lake.engine import LakeEngine, OnBatches
 from sdschat.lake.sources.batch import arrow_schema
-from sdschat.lake.tables import BUCKET, BUCKET_OF, BUCKETED, OF_BRONZE, PLACES, Tables, full_schema
+from sdschat.lake.tables import BUCKET, BUCKET_OF, BUCKETED, FEW, PLACES, Tables, full_schema
 from sdschat.pipeline.session.spark_target import NOT_COMPILED
 
-if TYPE_CHECKING:
-    import pyarrow
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
-
-    from sdschat.lake.engine import OnBatches
-
-FEW: Final = 50_000  # rows
 # These have a row for each message or event, or for many of them. Of all others few are expected.
 MANY: Final = frozenset(
     {"silver_event", "heard", "variant", "version", "message", "reread", "need", "told", "shown"}
@@ -37,10 +34,6 @@ _SENT: Final = 64 << 20  # bytes of a table that each task gets whole
 _TEXT: Final = 100  # bytes of a text
 _NUMBERS: Final = frozenset({"bigint", "int", "boolean"})
 _WORD: Final = re.compile(r"\w+")
-
-
-def has_few_rows(tables: Tables) -> bool:
-    return sum(map(tables.rows, OF_BRONZE)) <= FEW
 
 
 class Lake(LakeEngine):
@@ -146,8 +139,6 @@ class Lake(LakeEngine):
         return self.spark.createDataFrame(rows, schema).coalesce(1)
 
     def apply(self, name: str, query: str, function: OnBatches, table: type) -> None:
-        import pyarrow
-
         large = self._is_about_large(query)
         rows = self._asked(query, large)
         if not large:  # no process for Python has to be started
@@ -189,9 +180,6 @@ def _with_bucket(table: type, rows: DataFrame) -> DataFrame:
 
 
 def _write(rows: DataFrame, place: str, *parts: str, **options: str) -> int:
-    from pyspark.sql import Observation
-    from pyspark.sql import functions as F
-
     seen = Observation()
     writer = rows.observe(seen, F.count(F.lit(1)).alias("rows")).write
     (writer.partitionBy(*parts) if parts else writer).options(**options).parquet(as_it_is(place))

@@ -6,15 +6,16 @@ import functools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from sdschat.audit.schemas import ddl
 from sdschat.experiment.grid.gridfile import Run, cost
 from sdschat.experiment.grid.simulate import Work
 from sdschat.experiment.runs import SimRun, do_run
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from sdschat.lake.sources.batch import table_of
 
 _WAVE: Final = 15.0  # seconds of work for each core, after which results are saved
 WAVES: Final = "waves"  # the name of the threads that wait for waves
@@ -41,8 +42,6 @@ def on_spark(session: SparkSession, journal: Path | None, cores: int | None = No
 
 def cores_of(session: SparkSession) -> int:
     """Return the number of tasks that run at once: Spark splits its own ranges into as many partitions."""
-    from pyspark.sql import functions as F
-
     parts = session.range(1_000_000).select(F.spark_partition_id().alias("part")).distinct()
     return max(1, parts.count())
 
@@ -68,7 +67,5 @@ def _wave(session: SparkSession, runs: Sequence[Run], journal: Path | None) -> l
 
 
 def _task(batches: Iterator[Any], runs: list[Run], journal: Path | None) -> Iterator[Any]:
-    from sdschat.lake.sources.batch import table_of
-
     for batch in batches:
         yield from table_of(SimRun, [do_run(runs[at], journal) for at in batch.column(0).to_pylist()]).to_batches()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sdschat.audit.schemas import Declared, Journal, Message, Node, Packet, Quarantine, columns
+from sdschat.audit.schemas import Declared, Journal, Message, Node, Packet, Quarantine
 from sdschat.audit.sources.databases import Reading, is_database, read_database
 from tests.needs import needs_module
 
@@ -29,10 +29,7 @@ def read_file(reading: Reading) -> Iterator[Any]:
 
 
 def rows_of(found: Batch) -> list[Any]:
-    values = {name: found.columns[name].to_pylist() for name in columns(found.table) if name in found.columns}
-    rows = [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
-    plain = dict.fromkeys(columns(found.table))
-    return [found.table(**plain | {name: _frozen(value) for name, value in row.items()}) for row in rows]
+    return [found.table(*map(_frozen, row.values())) for row in found.rows.to_pylist()]
 
 
 def _frozen(value: Any) -> Any:

@@ -21,8 +21,7 @@ for module in ("pyarrow", "duckdb", "deltalake"):
 
 from sdschat.lake import judge
 from sdschat.lake.duck import open_duck
-from sdschat.lake.engine import KEPT_BY_AUDIT
-from sdschat.lake.tables import BUCKETS, Tables
+from sdschat.lake.tables import BUCKETS, KEPT_BY_AUDIT, Tables
 
 Row = Journal | Message | Node | Declared | KnownRun
 GROUPS = 8

@@ -238,5 +238,5 @@ def test_large_packets_are_held_a_few_at_a_time(
         monkeypatch.setattr(module, "BYTES", 700)
     memory, path = ParsedInput(), database(copy, "ann")
     found = [each for each in file_batches(Reading(FIELD, path, 1, memory.open), [Message], memory)]
-    assert max(each.size for each in found) <= 3 < len(found)
+    assert max(each.rows.num_rows for each in found) <= 3 < len(found)
     assert by_column(path) == by_row(path)

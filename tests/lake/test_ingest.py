@@ -338,7 +338,7 @@ def test_a_lake_at_a_uri_of_files_is_the_folder(field: Path, tmp_path: Path) -> 
 def test_the_rows_are_those_of_the_files_whether_one_process_reads_or_several(
     field: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, much: int
 ) -> None:
-    monkeypatch.setattr("sdschat.lake.ingest._MUCH", much)
+    monkeypatch.setattr("sdschat.lake.staging._MUCH", much)
     made, paths = Tables(str(tmp_path / "lake")), [database(field, "ann"), database(field, "bob")]
     added(made, paths, read_ms=1)
     memory = packet_memory()

@@ -71,6 +71,8 @@ def test_without_deltalake_the_command_says_what_to_install(
     tmp_path: Path, capsys: Said, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "deltalake", None)
+    for name in [name for name in sys.modules if name.startswith("sdschat.lake.")]:
+        monkeypatch.delitem(sys.modules, name)
     (tmp_path / "one.db").touch()
     said = refused(capsys, "ingest", tmp_path / "one.db", "--lake", tmp_path / "lake")
     assert install_command("pipeline") in said

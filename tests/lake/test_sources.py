@@ -15,7 +15,6 @@ import pytest
 from sdschat.audit.schemas import FIELD, Declared, Journal, Message, Node, Packet, Quarantine
 from sdschat.audit.sources.databases import Reading, packet_memory
 from sdschat.catchup.values import Frame, Nudge
-from sdschat.lake.sources.batch import rows_of
 from sdschat.lake.sources.files import ParsedInput, file_batches, packet_row
 from sdschat.mvds.values import Payload
 from sdschat.sds.values import Message as Said
@@ -92,7 +91,7 @@ def test_a_recorded_packet_dated_beyond_the_bound_is_refused_and_the_others_are_
         *(head | {"seq": at, "raw": base64.b64encode(raw).decode()} for at, raw in enumerate(packets)),
     )
     (batch,) = file_batches(Reading(FIELD, path, 1, packet_memory()), {Packet}, ParsedInput())
-    found = rows_of(batch).select(["kind", "reason", "sender", "lamport"]).to_pylist()
+    found = batch.rows.select(["kind", "reason", "sender", "lamport"]).to_pylist()
     assert [tuple(row.values()) for row in found] == [
         ("refused", "clock_too_large", "eve", None),
         ("message", None, "eve", 5),

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +13,7 @@ import pytest
 
 from sdschat.cli.errors import CommandProblem
 from sdschat.cli.output import moment
-from sdschat.cli.spark.stream import batch_line, recording
+from sdschat.cli.spark.stream import _asked_to_end, batch_line, recording
 from sdschat.transport.broker import BrokerConfig
 from sdschat.transport.segments import SPOOL
 from tests.audit.worlds import with_filter
@@ -94,25 +92,12 @@ def test_ctrl_c_lets_the_batch_end(tmp_path: Path) -> None:
     assert (process.returncode, said) == (0, ["stopped; the same command goes on"])
 
 
-_INTERRUPTED = """
-import signal, threading
-from sdschat.cli.spark.stream import _asked_to_end
-
-def interrupted(condition, timeout=None):
-    signal.raise_signal(signal.SIGINT)  # while the lock of the condition is held
-    return before(condition, timeout)
-
-before, threading.Condition.wait = threading.Condition.wait, interrupted
-signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
-with _asked_to_end() as asked:
-    signal.setitimer(signal.ITIMER_REAL, 0.01)
-    asked.wait(3600)
-    assert asked.made
-"""
-
-
-def test_ctrl_c_is_noted_at_any_moment_of_a_wait() -> None:
-    subprocess.run([sys.executable, "-c", _INTERRUPTED], timeout=PATIENCE, check=True)
+def test_a_first_ctrl_c_is_noted_and_a_second_one_is_raised() -> None:
+    with _asked_to_end() as asked:
+        signal.raise_signal(signal.SIGINT)
+        assert asked == [signal.SIGINT]
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGTERM)
 
 
 def test_a_stream_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:

@@ -10,14 +10,8 @@ import pytest
 from sdschat.audit.errors import PipelineProblem
 from sdschat.pipeline.session import SparkTarget, spark, start
 from sdschat.pipeline.session.java import Java, find_java, usable_home
-from sdschat.pipeline.session.spark_target import (
-    TargetKind,
-    configuration,
-    cores,
-    of_session,
-    package_zip,
-    submit_command,
-)
+from sdschat.pipeline.session.package_files import package_zip, submit_command
+from sdschat.pipeline.session.spark_target import TargetKind, configuration, cores, of_session
 from tests.needs import needs_module
 
 
@@ -170,9 +164,9 @@ def test_a_lake_has_few_rows_by_their_number(monkeypatch: pytest.MonkeyPatch, tm
     """A million rows that are alike are 16 MB: by bytes, Spark took them for few, and needed minutes."""
     needs_module("deltalake")
     from sdschat.audit.schemas import FIELD, Message, Node
+    from sdschat.lake import tables as lake
     from sdschat.lake.sources.batch import table_of
     from sdschat.lake.tables import Tables
-    from sdschat.pipeline import lake
 
     tables = Tables(str(tmp_path))
     node = Node(FIELD, "ann", "lobby", 1, 1, "Ann", 0, 0, "", 0, "", "ann.db")

@@ -14,13 +14,14 @@ from typing import Any, Final, NamedTuple
 from zlib import crc32
 
 from sdschat.audit.processes import BYTES, ROWS
-from sdschat.audit.sources.databases import CODEC, NO_SIZES, Sizes, are_ids, common_text, digest_of
+from sdschat.audit.sources.databases import NO_SIZES, Sizes, are_ids
+from sdschat.audit.sources.packets import CODEC, common_text, digest_of
 from sdschat.sds.limits import MAX_LAMPORT
 from sdschat.sds.values import WITHOUT_A_BODY, AckState, Message, OutgoingRow
 from sdschat.store import dropped_packets
 from sdschat.store.audit_reader import WITHHELD, AuditReader, ChannelCounts
 from sdschat.store.columns import LOG_COLUMNS, body_sum, dump_ids, load_ids
-from sdschat.store.errors import as_store_error
+from sdschat.store.errors import UNREADABLE, StoreError, as_store_error
 from sdschat.store.history import first_place, last_place
 from sdschat.store.journal import fingerprint_step, fingerprint_text
 from sdschat.store.journal_writer import JOURNAL_COLUMNS
@@ -109,6 +110,9 @@ class LogSums:
 
 class Unsound(Exception):
     """The database is not as it was written, or of an unusual kind: it has to be read row by row."""
+
+
+NOT_SOUND: Final = (StoreError, Unsound, *UNREADABLE)  # raised where a database has to be read row by row
 
 
 class Columnar(AuditReader):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sdschat.audit.verdict import DEFAULT, counted
+from sdschat.audit.verdict import counted
 from sdschat.cli import audit_report
 from sdschat.cli.audit import exit_code
 from sdschat.cli.errors import DONE, WRONG_USE
@@ -51,16 +51,13 @@ def command(
     Exit code 0: they agree; 1: they do not, and the output says which node, which message, and where in the log; 2: the
     lake has nothing to compare; 5: an input could not be read when it was taken in.
     """
-    from sdschat.lake.judge import ResultScope, audit_of, places_in, refused_in
+    from sdschat.lake.judge import ResultScope
 
-    rules, part = DEFAULT._replace(settle=common.milliseconds(settle)), ResultScope(run_id, channel)
+    rules, part = common.rules_of(settle), ResultScope(run_id, channel)
     with common.open_lake_engine(target, lake, engine) as there:
         must_have(there, part)
         judge(there, rules)
-        found = audit_of(there, part)
-        refused = refused_in(there, run_id)
-        sources = {} if as_json or found.agreed else places_in(there)
-    return tell(found, refused, sources, as_json, None if everything else audit_report.SHOWN)
+        return tell_verdict(there, part, as_json, everything)
 
 
 def judge(there: LakeEngine, rules: Rules) -> None:
@@ -83,6 +80,15 @@ def must_have(there: LakeEngine, part: ResultScope) -> None:
         raise audit_report.nothing_called("campaign", part.run_id, names_in(there, "run_id"))
     if part.channel is not None and not names_in(there, "channel", part):
         raise audit_report.nothing_called("channel", part.channel, names_in(there, "channel", of_run))
+
+
+def tell_verdict(there: LakeEngine, part: ResultScope | None, as_json: bool, everything: bool) -> int:
+    from sdschat.lake.judge import WHOLE, audit_of, places_in, refused_in
+
+    part = part or WHOLE
+    found = audit_of(there, part)
+    sources = {} if as_json or found.agreed else places_in(there)
+    return tell(found, refused_in(there, part.run_id), sources, as_json, None if everything else audit_report.SHOWN)
 
 
 def tell(

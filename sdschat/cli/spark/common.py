@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from sdschat.audit.schemas import FIELD
 from sdschat.cli.audit_report import refused_where, refused_why
 from sdschat.cli.errors import WRONG_USE, CommandProblem, say
 from sdschat.cli.logs import log_folder
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from sdschat.audit.schemas import Quarantine
+    from sdschat.audit.verdict import Rules
     from sdschat.lake.engine import LakeEngine
     from sdschat.lake.ingest import Added
     from sdschat.lake.tables import Tables
@@ -86,6 +88,9 @@ def _some_lake(context: click.Context, parameter: click.Parameter, value: str) -
 lake_option: Final = click.option(
     "--lake", metavar="DIR", required=True, callback=_some_lake, help="Folder of the tables."
 )
+run_option: Final = click.option(
+    "--run", "run_id", metavar="NAME", default=FIELD, help="Keeps campaigns apart. Default: field."
+)
 settle_option: Final = click.option(
     "--settle", metavar="TIME", default="2m", help="For how long a node may lag behind. Default: 2m."
 )
@@ -93,9 +98,11 @@ settle_option: Final = click.option(
 
 @contextmanager
 def open_lake(target: SparkTarget, root: str) -> Iterator[Lake]:
-    from sdschat.pipeline.lake import Lake, has_few_rows
+    from sdschat.lake.tables import has_few_rows
 
     with open_spark(replace(target, few=has_few_rows(tables_of(root)))) as session:
+        from sdschat.pipeline.lake import Lake
+
         there = Lake(session, root)
         try:
             yield there
@@ -216,6 +223,12 @@ def milliseconds(text: str, option: str = "--settle") -> int:
         raise click.BadParameter(str(error), param_hint=option) from error
 
 
+def rules_of(settle: str) -> Rules:
+    from sdschat.audit.verdict import DEFAULT
+
+    return DEFAULT._replace(settle=milliseconds(settle))
+
+
 SPARK: Final = "spark"
 DUCKDB: Final = "duckdb"
 
@@ -242,12 +255,12 @@ def check_engine(engine: str, target: SparkTarget, root: str) -> None:
 
 @contextmanager
 def open_lake_engine(target: SparkTarget, root: str, engine: str) -> Iterator[LakeEngine]:
-    from sdschat.lake.duck import open_duck
-
     check_engine(engine, target, root)
     folder = tables_of(root).folder
     with _alone(folder):
         if engine == DUCKDB and folder is not None:
+            from sdschat.lake.duck import open_duck
+
             with open_duck(folder) as duck:
                 yield duck
             return

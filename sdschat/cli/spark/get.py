@@ -6,6 +6,7 @@ import base64
 import json
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -78,13 +79,10 @@ def command(
     _refuse_contradictions(ids, channel, [name for name, value in given.items() if value is not None])
     column, ends = ("lamport", _dated(since, until)) if positions is None else ("position", _ends(positions))
     most = count or (_COUNT if positions is None else None)
-    archive = Archive(Path(lake))
-    try:
+    with closing(Archive(Path(lake))) as archive:
         if channel is None:
             return _by_id(archive, ids, run_id)
         return _by_place(archive, _Stretch(column, *ends, channel, run_id or FIELD), most)
-    finally:
-        archive.close()
 
 
 def _refuse_contradictions(ids: tuple[str, ...], channel: str | None, given: list[str]) -> None:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from sdschat.audit.schemas import FIELD
 from sdschat.cli.errors import DONE, PROFILE, WRONG_USE, CommandProblem, FilePath, say
 from sdschat.cli.output import counted, listed, safe
-from sdschat.cli.spark.common import added_lines, lake_option, new_or_old_lake, step, tell_cut_logs, tell_refused
+from sdschat.cli.spark import common
 
 if TYPE_CHECKING:
     from sdschat.audit.schemas import Quarantine
@@ -66,18 +65,18 @@ def skipped_lines(skipped: Mapping[str, Sequence[Path]]) -> Iterator[str]:
 def take_in(paths: Sequence[Path], lake: str, run_id: str) -> tuple[list[Added], list[Quarantine]]:
     from sdschat.lake.ingest import ingest, quarantined
 
-    there = new_or_old_lake(lake)
-    with step(f"ingest of {counted(len(paths), 'file')}"):
+    there = common.new_or_old_lake(lake)
+    with common.step(f"ingest of {counted(len(paths), 'file')}"):
         added = ingest(there, paths, run_id, time.time_ns() // 1_000_000)
     bad = quarantined(there, paths)
-    tell_cut_logs(paths, bad)
+    common.tell_cut_logs(paths, bad)
     return added, bad
 
 
 @click.command("ingest")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE…", type=FilePath())
-@lake_option
-@click.option("--run", "run_id", metavar="NAME", default=FIELD, help="Keeps campaigns apart. Default: field.")
+@common.lake_option
+@common.run_option
 @click.option("--json", "as_json", is_flag=True, help="The counts as one JSON object.")
 def command(sources: tuple[Path, ...], lake: str, run_id: str, as_json: bool) -> int:
     """Take databases of profiles, exported journals and captures into a lake.
@@ -96,7 +95,7 @@ def command(sources: tuple[Path, ...], lake: str, run_id: str, as_json: bool) ->
         report = {"tables": tables, "quarantine": [row._asdict() for row in bad]}
         click.echo(json.dumps(report, separators=(",", ":")))
     else:
-        for line in added_lines(found):
+        for line in common.added_lines(found):
             click.echo(line)
-        tell_refused(bad)
+        common.tell_refused(bad)
     return PROFILE if any(not row.place for row in bad) else DONE

@@ -6,12 +6,10 @@ from pathlib import Path
 
 import click
 
-from sdschat.audit.schemas import FIELD
-from sdschat.audit.verdict import DEFAULT
-from sdschat.cli.audit_report import SHOWN, all_option
+from sdschat.cli.audit_report import all_option
 from sdschat.cli.errors import FilePath, say
 from sdschat.cli.spark import common
-from sdschat.cli.spark.audit import judge, tell
+from sdschat.cli.spark.audit import judge, tell_verdict
 from sdschat.cli.spark.ingest import sources_in, take_in
 from sdschat.cli.spark.report import output_option, write_report
 from sdschat.pipeline.session import SparkTarget
@@ -22,7 +20,7 @@ from sdschat.pipeline.session import SparkTarget
 @common.lake_option
 @output_option
 @common.settle_option
-@click.option("--run", "run_id", metavar="NAME", default=FIELD, help="Keeps campaigns apart. Default: field.")
+@common.run_option
 @click.option("--json", "as_json", is_flag=True, help="The verdict as one JSON object.")
 @all_option
 @common.engine_option
@@ -48,9 +46,8 @@ def command(
     Exit code 0: the nodes agree; 1: they do not; 2: there is nothing to compare; 5: an input could not be read.
     """
     from sdschat.lake.figures import measure
-    from sdschat.lake.judge import audit_of, places_in, refused_in
 
-    rules = DEFAULT._replace(settle=common.milliseconds(settle))
+    rules = common.rules_of(settle)
     common.check_engine(engine, target, lake)
     paths = sources_in(sources)
     if paths:
@@ -62,8 +59,6 @@ def command(
         judge(there, rules)
         with common.step("metrics"):
             grain = measure(there, keep=True)
-        found = audit_of(there)
-        places = {} if as_json or found.agreed else places_in(there)
-        code = tell(found, refused_in(there), places, as_json, None if everything else SHOWN)
+        code = tell_verdict(there, None, as_json, everything)
         write_report(there, lake, grain, output)
     return code

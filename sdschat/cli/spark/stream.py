@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from sdschat.audit.schemas import FIELD
 from sdschat.cli.errors import WRONG_USE, CommandProblem, FilePath, say
 from sdschat.cli.output import counted, moment, safe
-from sdschat.cli.spark.common import lake_option, milliseconds, must_be_folder, new_or_old_lake, tell_refused
+from sdschat.cli.spark import common
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -29,10 +28,10 @@ if TYPE_CHECKING:
 
 @click.command("stream")
 @click.argument("segments", metavar="DIR", type=FilePath())
-@lake_option
+@common.lake_option
 @click.option("--tap", "channels", metavar="CHANNEL", multiple=True, help="Record this channel meanwhile; repeatable.")
 @click.option("--broker", metavar="URL", help="mqtt://host:port, mqtts://, ws:// or wss://.")
-@click.option("--run", "run_id", metavar="NAME", default=FIELD, help="Keeps campaigns apart. Default: field.")
+@common.run_option
 @click.option("--once", is_flag=True, help="Take in what is there, and end.")
 @click.option("--every", metavar="TIME", default="2s", help="Time between two looks. Default: 2s.")
 @click.option("--most", type=click.IntRange(1), default=200, help="Segments in one batch. Default: 200.")
@@ -60,12 +59,12 @@ def command(
     from sdschat.lake.ingest import SegmentStream, channels_now
 
     _must_fit(channels, broker, once)
-    pause = milliseconds(every, "--every") / 1000
+    pause = common.milliseconds(every, "--every") / 1000
     if channels:
-        must_be_folder(segments, "DIR")
+        common.must_be_folder(segments, "DIR")
     if not segments.is_dir():
         raise CommandProblem(f"There is no folder {segments}. Name the one that segments arrive in.", WRONG_USE)
-    tables = new_or_old_lake(lake)
+    tables = common.new_or_old_lake(lake)
     with contextlib.ExitStack() as stack:
         checks = [stack.enter_context(recording(channels, segments, broker))] if channels else []
         asked = stack.enter_context(_asked_to_end())
@@ -190,7 +189,7 @@ class Watch:
             say(batch_line(batch))
         elif time.monotonic() >= self._next_table:
             self._draw(live, batch_line(batch))
-        tell_refused(batch.unread)
+        common.tell_refused(batch.unread)
 
     def _draw(self, live: Live, line: str) -> None:
         """Draw the table. It is made of all that was recorded, so it waits for longer where there is more."""

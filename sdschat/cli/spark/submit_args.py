@@ -29,7 +29,8 @@ def command(arguments: tuple[str, ...], target: SparkTarget) -> None:
     Files are named as they are on the machine that submits it. A Connect client is not submitted: with --remote, the
     command that runs it there is printed.
     """
-    from sdschat.pipeline.session.spark_target import TargetKind, connect_command, submit_command
+    from sdschat.pipeline.session.package_files import connect_command, submit_command
+    from sdschat.pipeline.session.spark_target import TargetKind
 
     must_be_right(arguments)
     chosen = target.resolved()

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 import altair as alt
 
-import sdschat
 from sdschat.audit.report.embed import Picture, Pictures, data, document, svg
 from sdschat.audit.report.tables import table
 from sdschat.audit.verdict import counted
@@ -19,7 +18,7 @@ from sdschat.experiment.figures import FIGURES
 from sdschat.experiment.grid.compare import CHANCE, QUANTUM, Case, Compared, could_have_found, verdict_on
 from sdschat.experiment.grid.gridfile import Grid, Sweep
 from sdschat.experiment.grid.summary import Point, in_common, is_time, points_of, spoken
-from sdschat.experiment.runs import SimRun
+from sdschat.experiment.runs import VERSION, SimRun
 
 _LOG_AXES: Final = ("participants", "groups", "t_min", "t_max")
 _LOG_FIGURES: Final = ("copy_bytes", "answers", "requests", "duplicates_per_loss", "sync_bytes", "message_bytes")
@@ -132,7 +131,7 @@ def _provenance(runs: Sequence[SimRun]) -> str:
     failed = sum(bool(run.failed) for run in runs)
     return (
         f"{counted(len(runs), 'run', 'runs')}, {failed} failed, {sum(run.wall_s for run in runs):,.0f} s of one core, "
-        f"sdschat {sdschat.__version__}. Points are medians over seeds; bars bound the median with a chance of 95 % "
+        f"sdschat {VERSION}. Points are medians over seeds; bars bound the median with a chance of 95 % "
         "from six seeds on, and are the extremes with fewer."
     )
 
@@ -215,7 +214,7 @@ def write_comparison(wanted: Sequence[Case], found: Sequence[Compared], folder: 
 
 def _how() -> str:
     return (
-        f"sdschat {sdschat.__version__}. Means over seeds, which are independent and differ between the two. The error "
+        f"sdschat {VERSION}. Means over seeds, which are independent and differ between the two. The error "
         "bars are those of the difference (Student), so wide that of two which are the same all figures of all "
         f"settings agree with a chance of {1 - CHANCE:.0%}. What is within {QUANTUM:.1%} agrees too, since times are "
         "quantised."

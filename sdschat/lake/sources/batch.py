@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import pyarrow
@@ -22,17 +22,17 @@ ARROW: Final = {
 
 
 class Batch(NamedTuple):
-    """Rows of one table. Columns that are not in `columns` are null."""
+    """Rows of one table."""
 
     table: type
-    size: int
-    columns: Mapping[str, pyarrow.Array]
+    rows: pyarrow.RecordBatch
 
 
 def batch_of(table: type, count: int, **values: Any) -> Batch:
-    """Make a batch. Each column is given as a sequence, an Arrow array, or one value for all rows."""
-    kinds = columns(table)
-    return Batch(table, count, {name: _array(value, ARROW[kinds[name]], count) for name, value in values.items()})
+    """Make a batch. Each column is given as a sequence, an Arrow array, one value for all rows, or not at all: null."""
+    schema = arrow_schema(table)
+    columns = [_array(values.get(field.name), field.type, count) for field in schema]
+    return Batch(table, pyarrow.RecordBatch.from_arrays(columns, schema=schema))
 
 
 def _array(value: Any, kind: pyarrow.DataType, count: int) -> pyarrow.Array:
@@ -71,11 +71,5 @@ def arrow_schema(table: type) -> pyarrow.Schema:
     return pyarrow.schema([(name, ARROW[kind]) for name, kind in columns(table).items()])
 
 
-def rows_of(batch: Batch) -> pyarrow.RecordBatch:
-    schema = arrow_schema(batch.table)
-    nulls = {field.name: pyarrow.nulls(batch.size, field.type) for field in schema if field.name not in batch.columns}
-    return pyarrow.RecordBatch.from_pydict(nulls | dict(batch.columns), schema=schema)
-
-
 def table_of(table: type, rows: Sequence[Any]) -> pyarrow.Table:
-    return pyarrow.Table.from_batches([rows_of(_of_rows(table, rows))] if rows else [], arrow_schema(table))
+    return pyarrow.Table.from_batches([_of_rows(table, rows).rows] if rows else [], arrow_schema(table))

@@ -18,12 +18,14 @@ from typing import Any, BinaryIO, ClassVar, Final, TypeVar
 import pyarrow
 import pyarrow.compute
 import pyarrow.json
+import pyarrow.parquet
 
 from sdschat.audit.processes import no_collection
 from sdschat.audit.schemas import Declared, Ids, Journal, Message, Node, Packet, Quarantine, columns
 from sdschat.audit.sources import databases
 from sdschat.audit.sources.columnar import Columnar, Columns, IdLists, Logged, LogSums, Packets, Unsound
-from sdschat.audit.sources.databases import LARGEST, Opened, Reading, Row, are_ids, encodable, opened, refused
+from sdschat.audit.sources.databases import Reading, Row, are_ids, encodable, refused
+from sdschat.audit.sources.packets import LARGEST, Opened, opened
 from sdschat.catchup.values import RefusedFrame
 from sdschat.lake.sources.batch import Batch, arrow_schema, batch_of, in_batches
 from sdschat.sds.limits import clock_refusal
@@ -75,9 +77,6 @@ def _line(reading: Reading, number: int, line: bytes) -> Row | Packet:
 
 
 def parquet_rows(reading: Reading) -> Iterator[Row]:
-    import pyarrow
-    import pyarrow.parquet
-
     number = 0
     try:
         with pyarrow.parquet.ParquetFile(reading.path) as file:
@@ -290,7 +289,7 @@ def _by_column_or_row(
     done = 0
     try:
         for batch in map(columns, found):
-            done += batch.size
+            done += batch.rows.num_rows
             yield batch
     except (Unsound, *UNREADABLE):
         yield from in_batches(islice(rows(), done, None))
@@ -374,4 +373,4 @@ def _event_batch(reading: databases.Reading, events: pyarrow.Table) -> Batch:
         given[name] = pyarrow.compute.fill_null(given[name], value)
     run = given["run_id"]
     given["run_id"] = pyarrow.compute.if_else(pyarrow.compute.equal(run, ""), reading.run_id, run)
-    return Batch(Journal, events.num_rows, given)
+    return batch_of(Journal, events.num_rows, **given)

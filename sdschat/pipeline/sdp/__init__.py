@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
 
 from sdschat.audit.errors import PipelineProblem
 from sdschat.audit.schemas import AuditJournal, Event
@@ -15,9 +17,6 @@ from sdschat.lake.engine import READ_BY_AUDIT
 from sdschat.lake.judge import SILVER, rule_query
 from sdschat.lake.tables import Tables
 from sdschat.pipeline.lake import table_rows
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 _TEMPLATES: Final = Path(__file__).parent / "template"
 
@@ -54,12 +53,8 @@ def define(lake: str) -> None:
 
 
 def _rows(table: type, files: list[str]) -> DataFrame:
-    from pyspark.sql import SparkSession
-
     return table_rows(SparkSession.active(), table, files)
 
 
 def _asked(query: str) -> DataFrame:
-    from pyspark.sql import SparkSession
-
     return SparkSession.active().sql(query)

@@ -1,20 +1,16 @@
-"""The place to run Spark, as the user chose it, the configuration there, and the package as a zip."""
+"""The place to run Spark, as the user chose it, and the configuration there: the same behaviour everywhere."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-import shlex
 import sys
-import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-import sdschat
 from sdschat.audit.processes import half_of_memory
 
 _TOKEN: Final = re.compile(r"(;token=)[^;]*")
@@ -175,66 +171,3 @@ def cores(master: str) -> int:
 def memory_gib() -> int:
     """Return half of the machine's memory, from 1 to 8 GiB: audits stream their rows, so more memory helps little."""
     return max(1, half_of_memory(8 << 30, 2 << 30) >> 30)
-
-
-PACKAGE_ROOT: Final = Path(sdschat.__file__).parent.parent
-_EPOCH: Final = (1980, 1, 1, 0, 0, 0)  # one fixed date, so that equal contents give an equal file
-_LEFT_OUT: Final = ("__pycache__", ".pyc")
-
-
-def package_files() -> list[tuple[str, Path]]:
-    return [
-        (path.relative_to(PACKAGE_ROOT).as_posix(), path)
-        for path in sorted((PACKAGE_ROOT / "sdschat").rglob("*"))
-        if path.is_file() and not any(part.endswith(_LEFT_OUT) for part in path.parts)
-    ]
-
-
-def package_zip(folder: Path) -> Path:
-    """Return a zip of the package, made unless there is one of the same content."""
-    files = [(name, path.read_bytes()) for name, path in package_files()]
-    digest = hashlib.sha256()
-    for name, body in files:
-        digest.update(f"{name} {len(body)}\n".encode())
-        digest.update(body)
-    target = folder / f"sdschat-{sdschat.__version__}-{digest.hexdigest()[:12]}.zip"
-    if target.exists():
-        return target
-    folder.mkdir(parents=True, exist_ok=True)
-    fresh = folder / f".{target.name}.{os.getpid()}"
-    with zipfile.ZipFile(fresh, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, body in files:
-            archive.writestr(zipfile.ZipInfo(name, _EPOCH), body, zipfile.ZIP_DEFLATED)
-    fresh.replace(target)
-    return target
-
-
-def submit_command(target: SparkTarget, arguments: Sequence[str], folder: Path) -> str:
-    """Return the spark-submit command. `arguments` are those after `sdschat pipeline`."""
-    master = target.master or "local[*]"
-    parts = ["spark-submit", "--master", master]
-    if not master.startswith("local"):
-        parts += ["--deploy-mode", "client", "--conf", f"spark.pyspark.python={python_there(master)}"]
-    package = package_zip(folder)
-    parts += ["--py-files", str(package)]
-    for key, value in (MEANING | dict(target.conf)).items():
-        parts += ["--conf", f"{key}={value}"]
-    if master.startswith("k8s://") and "spark.kubernetes.container.image" not in dict(target.conf):
-        parts += ["--conf", "spark.kubernetes.container.image=<image with Python and the packages below>"]
-    parts += [str(entry_point(folder)), *arguments]
-    return shlex.join(parts)
-
-
-def connect_command(target: SparkTarget, arguments: Sequence[str]) -> str:
-    pairs = [part for key, value in target.conf for part in ("--conf", f"{key}={value}")]
-    return shlex.join(["sdschat", "pipeline", *arguments, "--remote", target.remote, *pairs])
-
-
-def entry_point(folder: Path) -> Path:
-    """Write the file that spark-submit runs. It only calls the program, which is in the zip."""
-    path = folder / "sdschat_pipeline.py"
-    text = 'import sys\n\nfrom sdschat.cli.program import run\n\nsys.exit(run(["pipeline", *sys.argv[1:]]))\n'
-    if not path.exists() or path.read_text(encoding="utf-8") != text:
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return path

@@ -24,7 +24,8 @@ from sdschat.audit.errors import NO_SPARK, PipelineProblem, install_command
 from sdschat.audit.processes import size_of
 from sdschat.pipeline.session import spark_errors, spark_target
 from sdschat.pipeline.session.java import ADVICE, OLDEST, archive_flags, find_java, usable_home
-from sdschat.pipeline.session.spark_target import SparkTarget, TargetKind, package_zip, python_there, without_token
+from sdschat.pipeline.session.package_files import PACKAGE_ROOT, package_zip
+from sdschat.pipeline.session.spark_target import QUICK_TO_START, SparkTarget, TargetKind, python_there, without_token
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -106,14 +107,14 @@ def _java(target: SparkTarget, folder: Path) -> tuple[str, dict[str, str | None]
     variables["PYSPARK_DRIVER_PYTHON"] = sys.executable
     if target.kind is TargetKind.LOCAL:
         variables["SPARK_LOCAL_IP"] = "127.0.0.1"
-        path = [str(spark_target.PACKAGE_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        path = [str(PACKAGE_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
         variables["PYTHONPATH"] = os.pathsep.join(path)
     flags = [f"-Dderby.system.home={folder}", *archive_flags(folder, java)]
     # Before the user's flags, which win.
     if target.few:
         asked = dict(target.conf).get("spark.driver.extraJavaOptions", "")
         # Java takes one collector.
-        flags += [flag for flag in spark_target.QUICK_TO_START if not (flag.endswith("GC") and "GC" in asked)]
+        flags += [flag for flag in QUICK_TO_START if not (flag.endswith("GC") and "GC" in asked)]
     else:
         flags.append(spark_target.ROOM_FOR_QUERIES)
     return shlex.join(flags), variables
