@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
+from sdschat.audit.schemas import row_class
+
 Rows = Sequence[Any]  # of one answer
 
-_TYPES: Final = {"TEXT": str, "INT": int, "REAL": float, "BOOL": bool}
 _NODE: Final = "run_id, channel, node"
 # A column without a type is a text. Names that end in p50, p95 and p99 are percentiles; they and others may be null.
 _COLUMNS: Final[Mapping[str, str]] = {
@@ -110,9 +111,4 @@ _ANSWERS: Final[Mapping[str, str]] = {
 @cache
 def answers() -> dict[str, tuple[Any, str]]:
     """Return for each list of `Figures` the class of its rows, and its answer of `figures.sql`."""
-    found = {}
-    for name, listed in _COLUMNS.items():
-        typed = [(f"{column} TEXT").split()[:2] for column in listed.split(", ")]
-        kind: Any = NamedTuple(name, [(column, _TYPES[of]) for column, of in typed])  # type: ignore[misc]
-        found[name] = (kind, _ANSWERS.get(name, name))
-    return found
+    return {name: (row_class(name, listed), _ANSWERS.get(name, name)) for name, listed in _COLUMNS.items()}

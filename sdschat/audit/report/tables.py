@@ -128,9 +128,12 @@ def rejected(rows: Rows, named: Named) -> str:
     return table(("Node", "Reason", "Packets"), [[named(row.node), row.reason, row.packets] for row in told], (2,))
 
 
+def sums(rows: Rows, *columns: str) -> list[Any]:
+    return [sum(getattr(row, column) for row in rows) for column in columns]
+
+
 def latency_note(rows: Rows) -> str:
-    negative, after = sum(row.negative for row in rows), sum(row.corrected_negative for row in rows)
-    delivered, corrected = sum(row.delivered for row in rows), sum(row.corrected for row in rows)
+    negative, after, delivered, corrected = sums(rows, "negative", "corrected_negative", "delivered", "corrected")
     return (
         f"{counted(delivered, 'delivery', 'deliveries')}; {corrected:,} of them with clocks corrected, where two are "
         f"shown to differ. By the clocks as they stood {negative:,} arrived before they were sent, after correction "
@@ -139,8 +142,7 @@ def latency_note(rows: Rows) -> str:
 
 
 def repair_note(rows: Rows) -> str:
-    useful, answered = sum(row.useful for row in rows), sum(row.answered for row in rows)
-    wanted, requested = sum(row.wanted for row in rows), sum(row.requested for row in rows)
+    useful, answered, wanted, requested = sums(rows, "useful", "answered", "wanted", "requested")
     slow = [row.heal_p95 for row in rows if row.heal_p95 is not None]
     if answered:
         said = f"{useful:,} of {counted(answered, 'answer was', 'answers were')} of use."
@@ -167,14 +169,12 @@ def repair_bars(rows: Rows) -> list[tuple[str, float, str]]:
         "arrived in the end": "healed",
         "duplicates received": "duplicates",
     }
-    totals = ((name, sum(getattr(row, column) for row in rows)) for name, column in named.items())
-    return [(name, total, f"{total:,}") for name, total in totals]
+    return [(name, total, f"{total:,}") for name, total in zip(named, sums(rows, *named.values()), strict=True)]
 
 
 def filter_note(rows: Rows) -> str:
-    checks, hits = sum(row.checks for row in rows), sum(row.hits for row in rows)
-    expected, claims = sum(row.expected for row in rows), sum(row.claims for row in rows)
-    wrong, undecided = sum(row.wrong for row in rows), sum(row.undecided for row in rows)
+    wanted = ("checks", "hits", "expected", "claims", "wrong", "undecided")
+    checks, hits, expected, claims, wrong, undecided = sums(rows, *wanted)
     return (
         "Each filter that was sent was asked for ids that its sender cannot have had: "
         f"{counted(checks, 'time', 'times')}, {counted(hits, 'was', 'were')} there by chance, {expected:.2f} are "
@@ -209,8 +209,7 @@ def wire_note(rows: Rows) -> str:
 
 
 def truth_note(rows: Rows) -> str:
-    every, wrong = sum(row.n for row in rows), sum(row.wrong for row in rows)
-    undecided = sum(row.undecided for row in rows)
+    every, wrong, undecided = sums(rows, "n", "wrong", "undecided")
     possible = sum(row.wrong for row in rows if row.state == "possibly_acked")
     by = f"{counted(every, 'acknowledgement', 'acknowledgements')} came from nodes that are here."
     untrue = f"{wrong:,} of them" if wrong else "Not one"

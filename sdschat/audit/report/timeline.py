@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import altair as alt
 
@@ -204,7 +204,7 @@ def _bytes(part: ChannelPart) -> Picture | None:
             at[0] += row.bytes
             at[1] += row.n
     rows = [
-        _Piece(at, cause, total, f"{size(total)} in {counted(packets, 'packet', 'packets')}")
+        (at, cause, total, f"{size(total)} in {counted(packets, 'packet', 'packets')}")
         for (at, cause), (total, packets) in sorted(sums.items())
     ]
     return _columns(part, rows, "bytes", "Bytes sent by all nodes, by cause")
@@ -215,28 +215,19 @@ def _repairs(part: ChannelPart) -> Picture | None:
     for row in part.figures.course:
         if row.what in _REPAIRS:
             sums[row.at_ms, _REPAIRS[row.what]] += row.n
-    rows = [_Piece(at, what, n, f"{n:,}") for (at, what), n in sorted(sums.items())]
+    rows = [(at, what, n, f"{n:,}") for (at, what), n in sorted(sums.items())]
     return _columns(part, rows, "repairs", "Repairs, duplicates and refused packets")
 
 
-class _Piece(NamedTuple):
-    """A part of the column of one stretch of time."""
-
-    at: int
-    what: str
-    value: int
-    says: str
-
-
-def _columns(part: ChannelPart, pieces: Sequence[_Piece], name: str, title: str) -> Picture | None:
-    """Draw a column for each stretch of time; its parts stand on each other."""
+def _columns(part: ChannelPart, pieces: Sequence[tuple[int, str, int, str]], name: str, title: str) -> Picture | None:
+    """Draw a column for each stretch of time; its parts (time, name, size, the size in words) stand on each other."""
     if not pieces:
         return None
     rows, tops = [], defaultdict[int, int](int)
-    for piece in pieces:
-        low, tops[piece.at] = tops[piece.at], tops[piece.at] + piece.value
-        place = {"low": low, "high": tops[piece.at], "until": piece.at + part.figures.grain, "when": moment(piece.at)}
-        rows.append({"at": piece.at, "what": piece.what, "says": piece.says} | place)
+    for at, what, value, says in pieces:
+        low, tops[at] = tops[at], tops[at] + value
+        place = {"low": low, "high": tops[at], "until": at + part.figures.grain, "when": moment(at)}
+        rows.append({"at": at, "what": what, "says": says} | place)
     return (
         alt.Chart(data(rows))
         .mark_rect()
