@@ -259,9 +259,10 @@ class PahoLink:
         stream = self._stream
         if stream is None or self._closed or self._paused:
             return
-        self._handled = 0
-        while self._handled < _PACKETS_AT_A_TIME:
+        self._handled = steps = 0
+        while max(self._handled, steps) < _PACKETS_AT_A_TIME:  # a step may handle several, or one that is not counted
             self._guarded(self._client.loop_read)
+            steps += 1
             if self._closed or self._paused or stream.dry:
                 return
         self._more = True
