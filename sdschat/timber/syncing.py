@@ -104,13 +104,10 @@ class Syncing:
             self._say_clock(peers[self.turn % len(peers)])
 
     def greet(self, peer: bytes) -> None:
-        """Send a peer our clock, or ask it for the state."""
-        core = self.core
-        if core.replica.tree.first is not None:
-            if peer in self.audience():
-                self._say_clock(peer)
-        elif peer in self.contacts:
-            self.taker.ask(peer)
+        """Send a peer our clock. Where we have no state yet, it is asked for one once it answers: strangers get no
+        answer, and who is asked in vain lets others go first."""
+        if peer in (self.contacts if self.core.replica.tree.first is None else self.audience()):
+            self._say_clock(peer)
 
     def welcome(self) -> None:
         """Tell those who have just been let in that there is a state for them now."""

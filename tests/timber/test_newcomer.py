@@ -65,6 +65,23 @@ def test_the_first_word_comes_at_once() -> None:
     assert next(one.seq for one in group["alice"].engine.members() if one.slot == 3) > 0
 
 
+def test_who_asked_before_being_let_in_need_not_wait_for_the_next_turn() -> None:
+    """The question that a stranger gets no answer to was held against the only member who could answer."""
+    group = Group("alice", sync_interval=60_000)
+    bob = Node("bob", 1, sync_interval=60_000)
+    group.nodes["bob"] = group.by_id[bob.id] = bob
+    bob.boot(group.now)
+    bob.engine.join(group.data_set, [group["alice"].id], group.now)
+    for _ in range(2):  # alice is here, and comes again
+        bob.engine.greet(group["alice"].id, group.now)
+        group.carry(bob)
+        group.settle(5000)
+    group["alice"].engine.invite(bob.key, group.now)
+    group.carry(group["alice"])
+    group.settle(1000)
+    assert bob.engine.me == 1
+
+
 def test_a_state_that_was_made_for_a_newcomer_is_given_to_nobody_else() -> None:
     """Before the newcomer has written, it alone need not know of every end. Somebody who was put out waits for that."""
     group = Group("alice", "bob", "carol")

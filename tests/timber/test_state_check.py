@@ -63,7 +63,7 @@ def newcomer(state: State) -> Node:
     group, _ = given()
     node = Node("new", 9, rounds=6)
     node.engine.join(group.data_set, [group["bob"].id], AT)
-    node.engine.greet(group["bob"].id, AT)  # asks for it
+    node.engine.greet(group["bob"].id, AT)  # so that it may send a first page
     page = StatePage(CheckpointMark(state.mark.number, bytes(32)), 0, 1, CODEC.encode_state(state))
     node.engine.receive(group["bob"].id, page, AT)
     ready = node.engine.take()
