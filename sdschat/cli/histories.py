@@ -49,7 +49,8 @@ def open_reader(chosen: Chosen) -> Iterator[Reader]:
             are = "is" if len(known) == 1 else "are"
             there = f"There {are} {', '.join(known)}. Choose one with --profile or --name."
         absent = f"There is no profile {chosen.profile} in {chosen.data_dir}."
-        if all(chosen.general[each].origin in WORKED_OUT for each in ("name", "profile")) and len(known) > 1:
+        nothing_said = all(chosen.general[each].origin in WORKED_OUT for each in ("name", "profile"))
+        if nothing_said and chosen.profile != STORE_NAME and len(known) > 1:
             absent = f"None of the profiles in {chosen.data_dir} has your user name, {chosen.profile}."
         raise CommandProblem(f"{absent} {there}", WRONG_USE) from error
     reader = Store.open_read_only(path, codec_of(chosen))

@@ -284,6 +284,8 @@ def test_without_a_name_it_says_that_the_name_of_the_user_was_taken(tmp_path: Pa
     assert user == f"sdschat: None of the profiles in {there[0]} has your user name, mallory. {there[1]}\n"
     named = run(tmp_path, "channels", "--data-dir", there[0], "--name", "nobody").stderr
     assert named == f"sdschat: There is no profile nobody in {there[0]}. {there[1]}\n"
+    store = run(tmp_path, "store", "status", "--data-dir", there[0]).stderr
+    assert store == f"sdschat: There is no profile store in {there[0]}. {there[1]}\n"
 
 
 def test_inspect_a_message(home: Path, lines: Lines) -> None:
