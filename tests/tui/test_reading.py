@@ -155,6 +155,19 @@ async def test_a_late_message_does_not_move_what_is_looked_at(s: Stage) -> None:
     assert "1 late" not in s.text()
 
 
+@staged(peers=("bob", "carol"), changes=SOON)
+async def test_a_late_message_that_is_in_sight_is_not_counted_in_the_head(s: Stage) -> None:
+    """The count stayed until Alt+L, for the rest of the day, and at 80 columns hid how many are here."""
+    await unheard(s, "came late")
+    await s.enter("before it came")
+    Injection(s.app.node, "lobby").off()
+    s.say("names what came late")
+    await s.until(lambda: any("came late" in line and line.endswith("late") for line in s.log()), "its mark")
+    await s.settle()
+    assert "1 late" not in s.lines()[0]
+    assert "3 here" in s.lines()[0]
+
+
 @staged(peers=("bob",), size=(100, 20))
 async def test_new_messages_do_not_move_what_is_looked_at_above(s: Stage) -> None:
     for number in range(100):

@@ -374,6 +374,8 @@ class ChannelModel:
 
     def see(self, ids: Collection[str]) -> None:
         """Count as read what is on the screen. What is above or below it stays unread."""
+        if self.late.see(ids):
+            self.changes |= ModelChange.BADGES
         if self.unread_line.see(ids, self.timeline.messages()):
             self.changes |= ModelChange.BADGES | ModelChange.ROWS
 
