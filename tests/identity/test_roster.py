@@ -66,6 +66,7 @@ def test_each_renewal_begins_an_epoch_and_invites_of_earlier_ones_stay_of_use() 
     ann.remove(carol)
     everybody(persons)
     assert len(bob.roster.open_to) == 1
+    assert len(bob.roster.seen) == 1
 
 
 def test_of_two_renewals_made_apart_one_counts_everywhere() -> None:
@@ -76,6 +77,14 @@ def test_of_two_renewals_made_apart_one_counts_everywhere() -> None:
     assert carol.roster.epoch == (made[0],)
     assert "at the same time" in carol.roster.outcomes[made[1]]
     assert {person.roster.epoch for person in persons} == {(made[0],)}
+
+
+def test_of_two_members_who_renew_apart_and_again_the_first_counts() -> None:
+    _, persons = channel(3, since_join=True)
+    ann, bob, carol = persons
+    made = [bob.renew(), carol.renew(), bob.renew(), carol.renew()]
+    everybody(persons)
+    assert [ann.roster.outcomes[one] == "" for one in made] == [True, False, True, False]
 
 
 def test_a_renewal_and_a_removal_made_apart_both_count_or_the_renewal_does_not() -> None:
@@ -502,4 +511,4 @@ def test_whom_the_creator_banned_is_let_in_by_nobody_else() -> None:
     assert names([ann, bob, carol], bob) == {0, 1}
     carol.join(invites[1])
     everybody([ann, bob, carol])
-    assert names([ann, bob, carol], bob) == {0, 1, 2}
+    assert (names([ann, bob, carol], bob), bob.roster.banned) == ({0, 1, 2}, set())

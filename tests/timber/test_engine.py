@@ -259,6 +259,27 @@ def test_the_deletion_of_a_settled_post_is_not_settled_at_once() -> None:
     assert bob.engine.delivery(said).word == "settled"
 
 
+def test_a_post_whose_newest_change_waits_is_not_settled_though_an_older_one_came_twice() -> None:
+    group = Group(*THREE, rounds=1000)
+    bob, carol = group["bob"], group["carol"]
+    said = _post_by("bob", group)
+    changed = bob.engine.edit(said, "changed", group.now)
+    assert changed is not None
+    twice = bob.engine._core.own[changed].event
+    group.carry(bob)
+    group.settle()
+    group["alice"].up = False
+    carol.engine._core.write(twice, Statements())
+    carol.engine.advance(group.now)
+    group.carry(carol)
+    group.settle(1000)
+    assert bob.engine.delivery(said).word == "settled"
+    bob.engine.edit(said, "changed again", group.now)
+    group.carry(bob)
+    group.settle(5000)
+    assert bob.engine.delivery(said)[:3] == ("known", 2, 3)
+
+
 def test_the_edit_of_another_does_not_change_the_state_of_a_post() -> None:
     group = Group(*THREE, rounds=1000)
     said = _post_by("alice", group)

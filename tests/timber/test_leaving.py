@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sdschat.timber.states import state_at_compaction
-from sdschat.timber.values import Kind, Reason, Statements
-from tests.timber.world import Participant, genesis, key_of
+from sdschat.timber.values import Ballot, Kind, Reason, Statements
+from tests.timber.world import Participant, genesis, key_of, signed_operation
 
 
 def exchange(*group: Participant) -> None:
@@ -59,6 +59,39 @@ def test_whoever_is_let_in_beside_a_leave_gets_a_state() -> None:
         exchange(ann, bob, dan)
     assert ann.replica.mark.number > before
     assert [one.replica.mark.number > before and bool(one.replica.compact()) for one in (ann, bob, dan)] == 3 * [True]
+
+
+def test_where_all_electors_have_left_those_who_are_there_are_electors() -> None:
+    """Otherwise no ballot could ever remove one of them who is silent."""
+    data_set, first = genesis(key_of(0), 0)
+    ann, bob, cas = (Participant(number, data_set, first) for number in range(3))
+    silent = Statements()
+    for one in (bob, cas):
+        ann.write(ann.event(Kind.INVITE, key=one.key), silent)
+    for leaves in (False, True):
+        ann.write(ann.event(Kind.LEAVE) if leaves else None, silent)
+        for _ in range(3):
+            for one in (bob, cas):
+                for other in (ann, bob, cas):
+                    one.take_from(other)
+                one.write(None, silent)
+            ann.take_from(bob)
+            ann.take_from(cas)
+    for one in (bob, cas):
+        assert one.replica.committee.slots[0].why == "left"
+        assert one.replica.voters() == {1, 2}
+
+
+def test_whoever_has_left_has_no_say_on_a_ballot() -> None:
+    data_set, first = genesis(key_of(0), 0)
+    ann, bob = (Participant(number, data_set, first) for number in range(2))
+    ann.write(ann.event(Kind.INVITE, key=bob.key))
+    for _ in range(3):
+        exchange(ann, bob)
+    ann.write(ann.event(Kind.LEAVE))
+    bob.take_from(ann)
+    bob.receive(signed_operation(data_set, ann.key, ann.replica.draft(None, Statements(prepare=Ballot(1, 0)))))
+    assert [refused.reason for refused in bob.intake.refused] == [Reason.AFTER_LEAVE]
 
 
 def test_words_of_those_who_left_are_refused_as_such() -> None:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from copy import deepcopy
 
+import pytest
+
 from sdschat.timber.events import Forked, Renumbered
+from sdschat.timber.values import EventBody, Kind, Statements, Sync
 from tests.timber.group import Group, Node
-from tests.timber.world import key_of
+from tests.timber.world import key_of, signed_event
 
 NAMES = ("alice", "bob", "carol")
 
@@ -52,6 +55,61 @@ def test_a_post_with_a_number_that_is_used_elsewhere_is_written_with_another_one
     for node in group.nodes.values():
         assert node.texts().count("after the restore") == 1, node.name
         assert node.texts().count("lost with the disk") == 1, node.name
+
+
+def test_what_has_our_number_elsewhere_is_shown_at_once() -> None:
+    """A copy of bob's profile said it, and alice wrote it, while what bob says here is with her."""
+    group = Group(*NAMES)
+    bob, alice = group["bob"], group["alice"]
+    texts = iter(f"here {number}" for number in range(100))
+    name = None
+    while name is None or bob.engine._core.known(name):  # he is the nearest member, and wrote it himself
+        bob.boot(group.now)
+        text = next(texts)
+        name = bob.engine.say(text, group.now)
+    assert bob.texts() == [text]
+    copied = EventBody(Kind.SAY, name.author, name.number, 0, "elsewhere")
+    operation = alice.engine._core.write(signed_event(group.data_set, bob.key, copied), Statements())
+    bob.engine.receive(alice.id, Sync(bob.engine._core.replica.base, (), b"", (operation,)), group.now)
+    assert sorted(bob.texts()) == ["elsewhere", text]
+
+
+def _returned_from_a_copy(elsewhere: str, deleted: bool, said: str) -> Group:
+    """Let bob's key be used elsewhere, all of that be settled, and an older copy of his profile say something."""
+    group = Group(*NAMES)
+    group.say("bob", "before")
+    group.settle()
+    bob = group["bob"]
+    old = deepcopy(bob.store)
+    group.say("bob", elsewhere)
+    group.settle()
+    if deleted:
+        name = next(view.post.name for view in bob.engine.posts() if view.post.text == elsewhere)
+        bob.engine.delete(name, group.now)
+        group.carry(bob)
+        group.settle()
+    bob.store = old
+    bob.up = False
+    for at in range(24):
+        group.say(("alice", "carol")[at % 2], f"more {at}")
+    group.settle()
+    group["alice"].engine.invite(key_of(1), group.now)
+    group.carry(group["alice"])
+    group.settle(30_000)
+    bob.boot(group.now)
+    bob.engine.say(said, group.now)
+    group.carry(bob)
+    bob.up = True
+    group.settle(30_000)
+    return group
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+def test_what_an_old_copy_says_is_not_taken_for_what_is_settled_under_its_number(deleted: bool) -> None:
+    """Neither where it has the same words, nor where what has its number is gone."""
+    group = _returned_from_a_copy("yes", deleted, "yes")
+    for node in group.nodes.values():
+        assert node.texts().count("yes") == 2 - deleted, node.name
 
 
 def test_whoever_writes_a_number_twice_is_shown_what_it_wrote_before() -> None:

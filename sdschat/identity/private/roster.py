@@ -268,7 +268,7 @@ class _Fold:
         if self._past(renew.seen) is None:
             return WAITS
         least = Rank.ADMIN if self._genesis.admins_invite else Rank.MEMBER
-        if signer is None or signer.silent or signer.rank < least or not self._genesis.since_join:
+        if signer is None or signer.rank < least or not self._genesis.since_join:
             return "its author had no right to it"
         if renew.before != epoch_mark(self._state.epoch) or self._outranked(each, renew, signer.rank):
             return "the key was changed at the same time"
