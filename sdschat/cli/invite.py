@@ -23,7 +23,7 @@ from sdschat.node.channel.session import ChannelSession
 from sdschat.node.events import CatchingUp, HandedOver, NodeEvent
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.node import Node
-from sdschat.node.private.links import is_for_here_alone
+from sdschat.node.private.links import broker_for_others, is_for_here_alone
 from sdschat.node.private.membership import PrivateChannel
 from sdschat.node.private.record import full_name, invite_link, private_state
 from sdschat.node.view.qr import qr_lines
@@ -63,7 +63,7 @@ def command(chosen: Chosen, channel: str, uses: int | None, expires: str | None,
     lasts = limits(expires)
     with open_reader(chosen) as reader:
         name = full_name(reader, channel_name(channel))
-        state = private_state(reader, name)
+        state, last = private_state(reader, name), broker_for_others(reader, name)
         if state is None and is_members_channel(reader, name):
             raise CommandProblem(
                 f"{channel} is a members' channel, and needs no link: others knock with sdschat join {channel}, and "
@@ -81,7 +81,8 @@ def command(chosen: Chosen, channel: str, uses: int | None, expires: str | None,
         with in_the_chat("/invite"):
             return run_node(chosen, lambda node: _renew(node, chosen, name, uses or 0, lasts, qr=qr), [name])
     identity = load_or_create(chosen.database.parent)
-    broker = "" if chosen.text("broker") is None else str(mqtt_options(chosen)[0].address)
+    given = chosen.text("broker") is not None
+    broker = str(mqtt_options(chosen)[0].address) if given else last
     now = time.time_ns() // 1_000_000
     try:
         link = invite_link(*state, identity, now, uses=uses or 0, lasts=lasts, broker=broker)

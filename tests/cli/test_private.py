@@ -18,7 +18,11 @@ from sdschat.cli import remove, send
 from sdschat.cli.errors import CommandProblem, in_the_chat
 from sdschat.identity.packets import SIZES
 from sdschat.node.events import MessageDelivered, NotAMember
+from sdschat.node.private.links import broker_for_others, broker_of, link_broker, link_channel
+from sdschat.node.profile import open_profile
+from sdschat.node.settings import Settings
 from sdschat.node.view import private as view_of_private
+from sdschat.node.view.user_texts import UserTexts, last_broker
 from sdschat.store.errors import ProfileInUse
 from sdschat.transport.base import Received
 from tests.cli.processes import Pipe, command, environment, run
@@ -57,6 +61,24 @@ def test_a_link_to_the_broker_of_this_machine_says_that_it_is_of_use_here_alone(
     told = run(tmp_path, "create", "shed", "--private", "--name", "ann", *where).stderr
     assert "of use on this machine alone" in told
     assert "sdschat broker --listen 0.0.0.0:1883" in told
+
+
+def test_a_private_channel_is_on_the_broker_that_the_chat_was_on_last(tmp_path: Path) -> None:
+    """A group whose broker moved had to name it at each start, and its links led to the old one."""
+    old, new = "mqtt://old.example:1883", "mqtt://new.example:1883"
+    made = run(tmp_path, "create", "garden", "--private", "--name", "ann", "--broker", old)
+    link = made.stdout.strip()
+    with open_profile(next(tmp_path.rglob("sdschat.db")), Settings()).store as store:
+        assert broker_of(store, "garden") == old
+        assert link_broker(link) == old
+        texts, name = UserTexts(store), last_broker(link_channel(link))
+        texts.set_value(name, new)
+        assert broker_of(store, "garden") == broker_for_others(store, link_channel(link)) == new
+        texts.set_value(name, "mqtt://127.0.0.1:1883")
+        assert broker_of(store, "garden") == "mqtt://127.0.0.1:1883"
+        assert broker_for_others(store, link_channel(link)) == old, "nobody elsewhere finds that one"
+        texts.set_value(name, new)
+    assert link_broker(run(tmp_path, "invite", "garden", "--name", "ann").stdout.strip()) == new
 
 
 def test_a_profile_that_is_open_in_a_chat_names_the_command_of_the_chat(tmp_path: Path) -> None:

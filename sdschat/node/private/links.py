@@ -15,6 +15,7 @@ from sdschat.node.private.record import (
     private_channels,
     take_link,
 )
+from sdschat.node.view.user_texts import last_broker
 from sdschat.transport.address import parse_url
 from sdschat.transport.base import new_channel
 
@@ -116,9 +117,20 @@ def is_near(broker: str) -> bool:
     return not broker or parse_url(broker)[0].loopback
 
 
-def broker_of(store: Store, text: str) -> str:
-    """Return the broker of the private channel that a name or a link means; empty for others, or if none is known."""
+def broker_of(store: PrivateValues, text: str) -> str:
+    """Return the broker of the private channel that a name or a link means: of a name, where the chat was on it last.
+    Empty for other channels, or if none is known."""
     if is_link(text):
         return link_broker(text)
     record = load_record(store, full_name(store, text))
-    return "" if record is None else record.broker
+    if record is None:
+        return ""
+    last = (store.value(f"view.{last_broker(record.name)}") or b"").decode(errors="replace")
+    return last if "://" in last else record.broker
+
+
+def broker_for_others(store: PrivateValues, channel: str) -> str:
+    """Return the broker for a link into a private channel: that of the chat, unless others do not find it there."""
+    last = broker_of(store, channel)
+    record = load_record(store, channel)
+    return last if record is None or not is_near(last) or is_near(record.broker) else record.broker
