@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,26 @@ def test_nothing_that_muted_people_say_is_in_a_page(tmp_path: Path, has_texts: b
             (said,) = (line for line in shared(ann.node, has_texts=has_texts).lines if line["event"] == "delivered")
             assert said["sender"] == bob.node.sender_id
             assert not {"text", "text_length", "packet"} & said.keys()
+
+    asyncio.run(told())
+
+
+def test_nothing_that_muted_people_say_is_in_a_page_of_a_recording(tmp_path: Path) -> None:
+    async def told() -> None:
+        async with world(tmp_path) as w:
+            recorders: list[Recorder] = []
+            ann = w.start("ann", before=lambda node: recorders.append(Recorder(node, tmp_path / "run.jsonl")))
+            bob, carol = w.start("bob"), w.start("carol")
+            ann.node.mute(bob.node.sender_id, True)
+            bob.node.send("lobby", "not to be shown")
+            await carol.until_texts("not to be shown")
+            carol.node.send("lobby", "to be shown")
+            await ann.until_texts("to be shown")
+            recorders[0].close()
+            lines = SharedRecording(read_recording(tmp_path / "run.jsonl"), "lobby", has_texts=True).shared().lines
+            packets = b"".join(base64.b64decode(line["packet"]) for line in lines if "packet" in line)
+            assert b"not to be shown" not in packets
+            assert b"to be shown" in packets
 
     asyncio.run(told())
 

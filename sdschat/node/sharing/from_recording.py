@@ -6,13 +6,14 @@ import base64
 from typing import Final, get_args
 
 from sdschat.node import events
+from sdschat.node.events import ev
 from sdschat.node.members.events import PostSaid
 from sdschat.node.recording.codec import EARLIER, from_json
 from sdschat.node.recording.reader import RecordedLine, Recording
 from sdschat.node.sharing.events import MEMBERS, MOST, Line, SharedEvents, content_of, line_of
-from sdschat.sds import events as ev
-from sdschat.sds.values import Append, Now
+from sdschat.sds.values import Append, Message, MessageKind, Now
 from sdschat.store.journal import HERE, LEFT, JournalRow, fingerprint_step, fingerprint_text, journal_rows
+from sdschat.wire.nim_codec import EitherCodec
 
 _OF_PRIVATE: Final = (
     events.EpochChanged,
@@ -41,6 +42,8 @@ class SharedRecording:
         self._messages = 0
         self._is_whole = True  # false if the recording does not hold all of the log that it began with
         self._lines: list[Line] = []
+        self._told: set[str] = set()  # ids of the messages that were shown
+        self._codec = EitherCodec()
         for step in recording.steps:
             if step.channel == channel:
                 self._read(step)
@@ -48,8 +51,19 @@ class SharedRecording:
     def shared(self) -> SharedEvents:
         """Return the events: the newest ones, if they are too many."""
         nicks = {sender_id: nick for sender_id, nick in self._nicks.items() if nick}
-        lines = self._lines[-MOST:]
+        lines = [self._without_hidden(line) for line in self._lines[-MOST:]]
         return SharedEvents(self._channel, self._recording.sender_id, nicks, self._has_texts, lines)
+
+    def _without_hidden(self, line: Line) -> Line:
+        """Return a line without the packet of what was never shown: of somebody muted, or of a stranger who waits."""
+        if "packet" not in line:
+            return line
+        message = self._codec.decode(base64.b64decode(line["packet"]))
+        if isinstance(message, Message) and (message.kind is MessageKind.SYNC or message.message_id in self._told):
+            return line
+        if isinstance(message, Message) and message.sender_id == self._recording.sender_id:
+            return line
+        return {name: value for name, value in line.items() if name != "packet"}
 
     def _read(self, step: RecordedLine) -> None:
         fields = step.fields
@@ -82,6 +96,8 @@ class SharedRecording:
         match body:
             case PostSaid():
                 raise MembersRecording(MEMBERS)
+            case events.EphemeralSaid(said=said):
+                self._told.add(said.message.message_id)
             case events.MessageDelivered(said=said):
                 self._delivered(at, body, said)
             case events.PresenceChanged(sender_id, nick, online):
@@ -101,6 +117,7 @@ class SharedRecording:
                     self._lines.append(_without_clock(row))
 
     def _delivered(self, at: int, body: events.MessageDelivered, said: events.Said) -> None:
+        self._told.add(said.message.message_id)
         self._nicks[said.message.sender_id] = said.nick or self._nicks.get(said.message.sender_id, "")
         delivered = ev.Delivered(said.message, said.own, body.late, body.gap, body.via)
         row = journal_rows(delivered, channel=self._channel, now=Now(at, 0))
