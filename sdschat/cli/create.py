@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 import click
 
-from sdschat.cli.errors import WRONG_USE, CommandProblem, say
+from sdschat.cli.errors import WRONG_USE, CommandProblem, in_the_chat, say
 from sdschat.cli.invite import how_to_join, limits, print_link
 from sdschat.cli.options import Chosen, channel_options
 from sdschat.cli.session import further_options, mqtt_options
@@ -90,7 +91,8 @@ def command(
     lasts = limits(expires)
     options, embedded = mqtt_options(chosen)
     broker = "" if embedded else str(options.address)
-    profile = open_profile(chosen.database, chosen.settings)
+    kind = "since-join" if since_join else "private members" if members else "private"
+    profile = _opened(chosen, channel, kind)
     with profile.store as store:
         policy = _Policy(admins_invite, since_join, broker)
         name = _create_private(chosen, profile, channel, policy, members=members)
@@ -105,6 +107,11 @@ def command(
     what = "can knock, and a member lets them in" if members else "can join"
     say(f"{made} You open it with: sdschat join {name}. {how_to_join(link, what)}")
     print_link(link, qr)
+
+
+def _opened(chosen: Chosen, channel: str, kind: str) -> Profile:
+    with in_the_chat(f"/create {shlex.quote(channel)} {kind}"):
+        return open_profile(chosen.database, chosen.settings)
 
 
 def _refuse(options: Mapping[str, object]) -> None:
@@ -137,7 +144,7 @@ def _create_members(chosen: Chosen, channel: str) -> None:
     """Make a members' channel, and print its data set."""
     options, embedded = mqtt_options(chosen)
     where = ("" if embedded else f" --broker {options.address}") + further_options(chosen)
-    profile = open_profile(chosen.database, chosen.settings)
+    profile = _opened(chosen, channel, "members")
     with profile.store as store:
         try:
             record = create_members(store, profile.identity, channel, chosen.settings.timber)

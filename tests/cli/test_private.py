@@ -63,6 +63,14 @@ def test_a_link_to_the_broker_of_this_machine_says_that_it_is_of_use_here_alone(
     assert "sdschat broker --listen 0.0.0.0:1883" in told
 
 
+def test_who_makes_a_channel_beside_an_open_chat_is_told_what_to_type_there(tmp_path: Path) -> None:
+    run(tmp_path, "create", "shed", "--private", "--name", "ann")
+    with open_profile(next(tmp_path.rglob("sdschat.db")), Settings()).store:
+        done = run(tmp_path, "create", "my club", "--private", "--members", "--name", "ann")
+    assert done.returncode == 5
+    assert ". If that is a chat, type /create 'my club' private members in it" in done.stderr
+
+
 def test_a_private_channel_is_on_the_broker_that_the_chat_was_on_last(tmp_path: Path) -> None:
     """A group whose broker moved had to name it at each start, and its links led to the old one."""
     old, new = "mqtt://old.example:1883", "mqtt://new.example:1883"
