@@ -96,7 +96,9 @@ class Exchange:
         carrier: Carrier,
         codec: FrameCodec,
         intake: HistoryIntake,
+        is_known: Callable[[str], bool] = lambda peer: False,
     ) -> None:
+        """`is_known`: True for a peer that has a share of our reading which new keys do not use up."""
         self.session = session
         self.provider = provider
         self.frames: list[OutgoingFrame] = []
@@ -105,7 +107,7 @@ class Exchange:
         self._carrier = carrier
         self._codec = codec
         self._intake = intake
-        self._budgets = ReadingBudgets()
+        self._budgets = ReadingBudgets(is_known)
         self._ship_at: int | None = None  # pages are held back until then
         self._partners: dict[str, int] = {}  # until when
         self._nudged: dict[str, int] = {}

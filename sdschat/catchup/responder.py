@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Final
 
 from sdschat.catchup import values
 from sdschat.catchup.sketch import Shortener, fill
 from sdschat.catchup.values import AnswerFrame, Ask, ComparedLog, LogKey, Question, QuestionKind, RangePart, RangeReply
 
-READING_BUDGET: Final = 3_000_000  # messages that may be read for one peer at once, and for all of them together,
+# Messages that may be read for one peer at once, for all that are known together, and for all others together,
+READING_BUDGET: Final = 3_000_000
 READING_RATE: Final = 20  # how many more for one with every millisecond,
-READING_RATE_OF_ALL: Final = 60  # and for all: keys cost nothing, so one who asks may be many
+READING_RATE_OF_ALL: Final = 30  # and for all: keys cost nothing, so one who asks may be many
 AT_ONCE: Final = 65_536  # for one frame: a message that came behind it waits meanwhile
 _KEY_TOLD: Final = 16  # what a key counts that is told in full: reading it is the least of it
 _PEERS: Final = 1024
@@ -56,10 +58,13 @@ class PeerBudget:
 
 
 class ReadingBudgets:
-    """A budget for each peer, and one for all of them."""
+    """A budget for each peer, one for all that are known, and one for all others."""
 
-    def __init__(self) -> None:
-        self._all: ReadingBudget | None = None
+    def __init__(self, is_known: Callable[[str], bool] = lambda peer: False) -> None:
+        """`is_known`: True for a peer that is no invention of today, so that new keys do not use up what it may have
+        read."""
+        self._is_known = is_known
+        self._of_all: dict[bool, ReadingBudget] = {}
         self._own: OrderedDict[str, ReadingBudget] = OrderedDict()  # who asked last stands last
 
     def of(self, peer: str, mono: int) -> PeerBudget:
@@ -68,7 +73,8 @@ class ReadingBudgets:
         self._own[peer] = own
         if len(self._own) > _PEERS:
             self._own.popitem(last=False)
-        of_all = self._all = self._all or ReadingBudget(READING_BUDGET, READING_RATE_OF_ALL, mono)
+        new = ReadingBudget(READING_BUDGET, READING_RATE_OF_ALL, mono)
+        of_all = self._of_all.setdefault(bool(self._is_known(peer)), new)
         own.refresh(mono)
         of_all.refresh(mono)
         return PeerBudget(own, of_all)

@@ -70,6 +70,16 @@ def test_many_keys_have_no_more_read_than_one() -> None:
     assert 0 < sum(bool(one.replies) for one in answers) <= READING_BUDGET // AT_ONCE + 1
 
 
+def test_new_keys_use_up_nothing_of_what_those_who_are_known_may_have_read() -> None:
+    budgets = ReadingBudgets(lambda peer: peer.startswith("bob"))
+    for number in range(2 * READING_BUDGET // AT_ONCE):
+        budgets.of(f"eve {number}", 0).spend(AT_ONCE)
+    assert budgets.of("eve", 0).left < 0
+    assert answer(costly(1), MemoryLog(KEYS), budgets.of("bob", 0)).replies
+    budgets.of("bob 2", 0).spend(READING_BUDGET)
+    assert budgets.of("bob 3", 0).left < 0, "together they have no more than one"
+
+
 def test_who_wants_by_short_ids_without_end_is_served_ever_more_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of these takes the reading of two leaves, and each page as much as may be read at once."""
     monkeypatch.setattr(responder, "READING_BUDGET", 5 * AT_ONCE)

@@ -183,6 +183,12 @@ class ContentGate:
         row = self.book.row(sender_id)
         return "" if row is None else row.nick
 
+    def is_established(self, sender_id: str, by: int) -> bool:
+        """True for somebody verified, or who is shown and was met by that time: no key made since then."""
+        row = self.book.row(sender_id)
+        met = row is not None and self.book.is_person(sender_id) and row.first_seen <= by
+        return met or self.book.is_any(sender_id, int(KeyStanding.VERIFIED))
+
     def is_muted(self, sender_id: str) -> bool:
         """True if the user wants to see nothing of this participant."""
         return self.book.is_any(sender_id, SILENCED)

@@ -159,7 +159,7 @@ class DirectMessaging:
                 self._events.append(DirectRefused(frm, "they are no member of this channel"))
             return
         if not self._is_expected(frm):
-            limits = self._limits_of_people if self._is_known_for_a_day(frm, now) else self._limits
+            limits = self._limits_of_people if self._gate.is_established(frm, now.wall - DAY) else self._limits
             why = limits.exceeded(frm, now.mono)
             if why:
                 if limits.first(frm):
@@ -173,11 +173,6 @@ class DirectMessaging:
         """True for whom the user wrote to or verified, and for members of a private channel."""
         verified = self._gate.book.is_any(peer, int(KeyStanding.VERIFIED))
         return self._session.private is not None or verified or peer in self._written_to
-
-    def _is_known_for_a_day(self, peer: str, now: Now) -> bool:
-        """True for people who are shown, and spoke a day ago: keys made today do not use up their share."""
-        row = self._gate.book.row(peer)
-        return row is not None and self._gate.book.is_person(peer) and row.first_seen <= now.wall - DAY
 
     def post(self, packet: Packet) -> bytes:
         """Return the bytes of a packet as it goes out, with our signature."""

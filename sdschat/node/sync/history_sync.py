@@ -129,6 +129,7 @@ class HistorySync:
                 self._bodies.log,
                 is_open=session.private is None,
             ),
+            is_known=lambda peer: peer in self.signing and gate.is_established(peer, clock.now().wall - DAY),
         )
 
     def _given(self, peer: str, one: StoredMessage) -> StoredMessage:
