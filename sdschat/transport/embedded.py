@@ -8,10 +8,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from sdschat.transport.broker import BrokerConfig, EmbeddedBroker, PortTakenError
+from sdschat.transport.broker import BrokerConfig, BrokerError, EmbeddedBroker, PortTakenError
 from sdschat.transport.broker_process import is_guarded
 from sdschat.transport.mqtt_options import MqttOptions
 
+_ENDED: Final = (
+    "The broker of this machine has ended. Start it again; or leave all chats here: the next one runs its own."
+)
 _PROBE_PATIENCE: Final = 1.0
 # When the process that hosts the broker ends, its clients must be connected again within three seconds.
 _BACKOFF_FIRST: Final = 0.2
@@ -40,12 +43,14 @@ class EmbeddedHosting:
         return self._broker.running
 
     async def ensure(self) -> None:
-        """Return once a broker listens, or must be waited for. Raises BrokerError if none can be started."""
+        """Return once a broker listens. Raises BrokerError if none can be started, or one must be waited for."""
         config = self._broker.config
         async with self._turn:
             if await self._answers():
                 self._is_of_others = not self.hosting and not is_guarded(config.host, config.port)
-            elif not self._is_of_others:
+            elif self._is_of_others:
+                raise BrokerError(_ENDED)
+            else:
                 await self._take_over()
             self._say()
 
