@@ -69,6 +69,7 @@ def _told(folder: Path, story: Callable[[Stage, Member], object]) -> None:
 
 def test_a_post_is_settled_changed_and_taken_back(tmp_path: Path) -> None:
     async def story(made: Stage, bob: Member) -> None:
+        await made.until(lambda: _noted(made, "settled up to here by both"), "there are no posts to count")
         await made.enter("good morning")
         await made.until_text("settled")
         await made.until(lambda: any("good morning" in one and "settled" in one for one in made.log()), "settled")

@@ -181,9 +181,9 @@ class MembersLines:
         deleted = deleted if self._deleted else ""
         alone = "the last member" if standing_words(model.view.node, model.name) else "you alone"
         by = alone if body.members == 1 else "both" if body.members == 2 else f"all {body.members}"
-        text = (
-            f"settled up to here by {by}: {count(body.number, 'operation')} became {count(body.alive, 'post')}{deleted}"
-        )
+        text = f"settled up to here by {by}"
+        if body.alive or deleted:  # where nothing was written yet, there is nothing to count
+            text += f": {count(body.number, 'operation')} became {count(body.alive, 'post')}{deleted}"
         if self._settled is not None:
             model.drop_note(self._settled)
             self._settled = None
