@@ -352,8 +352,8 @@ class MqttTransport:
         self._link = None
         for packet, failure in self._outbox.connection_lost(hung_up=end.why in _HUNG_UP):
             if failure is Failure.REFUSED:
-                self._limits.learn(packet)
-                detail = f"The broker hung up each time these {packet.size} bytes came. Send less."
+                advice = "Send less." if self._limits.learn(packet) else "Look in its log for the reason."
+                detail = f"The broker hung up each time these {packet.size} bytes came. {advice}"
             else:
                 detail = "The connection was lost while this was on its way."
             self._failed(packet, failure, detail)

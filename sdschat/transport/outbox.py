@@ -48,10 +48,13 @@ class SizeLimits:
             limits.append((self.learned, "the limit, because the broker did not take more"))
         return min(limits)
 
-    def learn(self, packet: QueuedPacket) -> None:
-        """Learn from a packet that the broker did not take, or at which it hung up each time."""
-        if len(packet.payload) > _LEARN_ABOVE:
-            self.learned = len(packet.payload) - 1
+    def learn(self, packet: QueuedPacket) -> bool:
+        """Learn from a packet that the broker did not take, or at which it hung up each time. False for one so small
+        that this had another reason."""
+        if len(packet.payload) <= _LEARN_ABOVE:
+            return False
+        self.learned = len(packet.payload) - 1
+        return True
 
 
 class Outbox:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from sdschat.transport.base import Connected, Disconnected, Received, Why
+from sdschat.transport.base import Connected, Disconnected, PublishFailed, Received, Why
 from tests.transport.worlds import client, quick, run
 
 _MANY = 64
@@ -36,6 +36,31 @@ def test_packets_that_are_never_released_are_not_kept() -> None:
             lost = await facts.until(Disconnected)
             assert lost.why is Why.PROTOCOL
             assert not facts.of(Received)
+        server.close()
+        await server.wait_closed()
+
+    run(scenario)
+
+
+def test_a_broker_that_hangs_up_at_a_small_packet_is_not_said_to_want_less() -> None:
+    async def scenario() -> None:
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            five = (await reader.read(1000))[8] == 5
+            more = b"\0" if five else b""
+            writer.write(b"\x20" + bytes([2 + len(more)]) + b"\0\0" + more)
+            number = (await reader.read(1000))[2:4]
+            writer.write(b"\x90" + bytes([4 + len(more)]) + number + more + b"\1\1")
+            with contextlib.suppress(ConnectionError):
+                await reader.read(1000)
+            writer.close()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        options = quick(f"mqtt://127.0.0.1:{server.sockets[0].getsockname()[1]}", backoff_longest=0.1, probe_every=60.0)
+        async with client(options, "sds/1/x/#") as (transport, facts):
+            await facts.until(Connected)
+            transport.publish("sds/1/x/msg", b"hello", tag=1)
+            failed = await facts.until(PublishFailed)
+            assert failed.detail == "The broker hung up each time these 16 bytes came. Look in its log for the reason."
         server.close()
         await server.wait_closed()
 
