@@ -9,14 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.identity.content import ContentKind
 from sdschat.identity.packets import SECRET_BYTES
 from sdschat.identity.private.link import LinkError, accept, epoch_mark, make_link, read_link
 from sdschat.identity.signing import SEED_BYTES, Identity
 from sdschat.node.events import HandedOver, MessageDelivered, NotAMember
 from sdschat.node.private.record import take_link
 from sdschat.node.sync import extension
+from sdschat.sds.values import Message
 from sdschat.transport.base import Received
+from sdschat.wire.private_codec import encode_operation
 from tests.node.privately import link_of, private, say
+from tests.node.test_private_outsiders import CODEC, packet
 from tests.node.test_since_join import (
     OLD,
     keys,
@@ -130,6 +134,37 @@ def test_who_was_removed_puts_no_joinings_into_logs(tmp_path: Path) -> None:
             await bob.until(HandedOver, lambda told, sent=sent: told.message_id == sent)  # type: ignore[misc]
         await asyncio.sleep(0.5)
         assert keys(ann) == before
+
+    run(tmp_path, story)
+
+
+def test_joinings_under_an_earlier_key_that_are_of_no_use_cost_next_to_nothing(tmp_path: Path) -> None:
+    """To compute the members takes time, and anybody with an earlier key may sign any number of these."""
+
+    async def story(w: World, heard: list[Received]) -> None:
+        ann, _ = await talked(w)
+        here, mallory, seed = private(ann), Identity(b"m" * 32), bytes(SEED_BYTES)
+        genesis, mark = here.record.genesis, epoch_mark(here.roster.epoch)
+        computed: list[int] = []
+        folded = here.operations.folded
+        here.operations.folded = lambda *more: [computed.append(1), folded(*more)][1]  # type: ignore[assignment,func-returns-value]
+        own, good = ann.node.gate.identity, read_link(link_of(ann), 0)
+        computed.clear()
+        links = [
+            make_link(mallory, genesis, bytes(SECRET_BYTES), seed, epoch=mark),
+            make_link(own, genesis, bytes(SECRET_BYTES), seed, epoch=b"nowhere."),
+        ]
+        useless = [accept(read_link(link, 0), mallory) for link in links]
+        useless.append(accept(good, mallory)._replace(proof=bytes(64)))
+        for join in useless:
+            sent = packet(ann, mallory, encode_operation(join), ContentKind.OPERATION)
+            message = CODEC.decode(sent)
+            assert isinstance(message, Message)
+            assert not here.joins(message)
+        assert computed == []
+        message = CODEC.decode(packet(ann, mallory, encode_operation(accept(good, mallory)), ContentKind.OPERATION))
+        assert isinstance(message, Message)
+        assert here.joins(message)
 
     run(tmp_path, story)
 

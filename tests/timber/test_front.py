@@ -59,3 +59,22 @@ def test_a_change_counts_where_it_stands_behind_its_post_however_they_come(
         group.deliver("ann", Sync(CheckpointMark(0, b""), (), bytes(32), (operation,)), writer)
     assert shown == (["one"] if arrives_first == "post" else [])
     assert group["ann"].texts() == [text]
+
+
+def test_a_change_that_waits_is_shown_on_when_its_post_is_settled() -> None:
+    group = Group("ann", "bob", "cas", rounds=1000)
+    ann, bob = group["ann"], group["bob"]
+    group["cas"].up = False
+    group.say("bob", "one")
+    group.settle()
+    (view,) = bob.engine.posts()
+    group.sides["bob"] = 1
+    bob.engine.edit(view.post.name, "two", group.now)
+    assert bob.texts() == ["two"]
+    group["cas"].up = True
+    group.settle()
+    held = tuple(node.operation for node in ann.engine.operations())
+    group.deliver("bob", Sync(CheckpointMark(0, b""), (), bytes(32), held), "ann")
+    assert [one.settled for one in bob.engine.posts()] == [False]
+    assert bob.engine.post(view.post.name) is not None
+    assert bob.texts() == ["two"]
