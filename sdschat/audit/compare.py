@@ -190,7 +190,7 @@ def _log(columns: Columnar, number: int, packets: Packets) -> tuple[Held, LogSum
         known = packets.known(log)
         ids = [each.message_id for each in known]  # the same string objects for all nodes
         held.versions.update(zip(ids, [each.version for each in known], strict=True))
-        held.received.update(zip(ids, log.received, strict=True))
+        held.received.update(zip(ids, log.received_ms, strict=True))
         held.own.update(compress(ids, log.own))
         sums.add(log, known)
     return held, sums

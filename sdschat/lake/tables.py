@@ -210,8 +210,9 @@ class Tables:
 
         there = self._look(table) or self._create(table)
         by = [BUCKET] if table in BUCKETED else []
+        buckets_of = {path: path.partition(f"{BUCKET}=")[2].partition("/")[0] for path in files}
         added: list[AddAction | RemoveAction] = [
-            AddAction(path, size, _bucket_in(path) if by else {}, 0, True, "{}") for path, size in files.items()
+            AddAction(path, size, dict.fromkeys(by, buckets_of[path]), 0, True, "{}") for path, size in files.items()
         ]
         some = by and len(buckets) < len(BUCKETS)
         there.create_write_transaction(
@@ -319,10 +320,6 @@ def _parts_of(actions: Any) -> list[Any]:
     """Return the part of each file: of nothing, in a table without parts."""
     there = [name for name in (f"partition.{name}" for name in (*PARTS, BUCKET)) if name in actions.schema.names]
     return list(zip(*(actions.column(name).to_pylist() for name in there), strict=True)) or [()] * actions.num_rows
-
-
-def _bucket_in(path: str) -> dict[str, str | None]:
-    return {BUCKET: path.partition(f"{BUCKET}=")[2].partition("/")[0]}
 
 
 def full_schema(table: type) -> pyarrow.Schema:

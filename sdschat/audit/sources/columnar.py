@@ -6,7 +6,7 @@ goes on with `AuditReader`. Packets and lists of ids, which several databases sh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import compress, islice, repeat
 from operator import xor
@@ -28,7 +28,7 @@ from sdschat.store.journal_writer import JOURNAL_COLUMNS
 from sdschat.store.schema import PLACE_BITS
 from sdschat.wire.chat_codec import decode_envelope
 
-Columns = Mapping[str, Sequence[Any]]  # by name
+Columns = dict[str, Sequence[Any]]  # by name
 
 _JOURNAL: Final = f"SELECT {JOURNAL_COLUMNS} FROM journal ORDER BY place"
 _JOURNAL_NAMES: Final = JOURNAL_COLUMNS.split(", ")
@@ -60,21 +60,21 @@ _Bodies = tuple[Sequence[bytes | None], Sequence[int | None]]
 
 
 class Logged(NamedTuple):
-    """Rows of the log as columns of equal length; `None` stands for a missing text, state or packet."""
+    """Rows of the log as columns, named as those of `Message`; `None` stands for a missing text, state or packet."""
 
-    lamports: Sequence[int]
-    ids: Sequence[str]
-    senders: Sequence[str]
-    dependencies: Sequence[str]  # JSON
+    lamport: Sequence[int]
+    message_id: Sequence[str]
+    sender: Sequence[str]
+    deps: Sequence[str]  # JSON
     own: Sequence[int]
     via: Sequence[str]
-    received: Sequence[int]
+    received_ms: Sequence[int]
     raw: Sequence[bytes | None]
     sums: Sequence[int | None]  # checksums of the packets
-    nicks: Sequence[str | None]
-    texts: Sequence[str | None]
-    sent: Sequence[int | None]
-    states: Sequence[str | None]
+    nick: Sequence[str | None]
+    text: Sequence[str | None]
+    sent_ms: Sequence[int | None]
+    state: Sequence[str | None]
 
 
 class JournalSpan(NamedTuple):
@@ -100,11 +100,11 @@ class LogSums:
         self.nick: str | None = None
 
     def add(self, log: Logged, known: Sequence[Known]) -> None:
-        self.count += len(log.ids)
+        self.count += len(log.message_id)
         self.fingerprint = reduce(xor, [each.fingerprint for each in known], self.fingerprint)
-        self.mark += sum(map(hash, zip(log.lamports, log.ids, strict=True)))
+        self.mark += sum(map(hash, zip(log.lamport, log.message_id, strict=True)))
         if any(log.own):
-            nicks = compress(reversed(log.nicks), reversed(log.own))
+            nicks = compress(reversed(log.nick), reversed(log.own))
             self.nick = next(filter(None, nicks), self.nick)
 
 
@@ -317,7 +317,7 @@ class Packets:
 
 def _without_packet(log: Logged, at: int) -> Known | None:
     """Return the values of a row alone: a Store removes old packets."""
-    name, lamport, sender, listed = log.ids[at], log.lamports[at], log.senders[at], log.dependencies[at]
+    name, lamport, sender, listed = log.message_id[at], log.lamport[at], log.sender[at], log.deps[at]
     deps = load_ids(listed)
     if not are_ids(deps):
         return None
@@ -327,11 +327,11 @@ def _without_packet(log: Logged, at: int) -> Known | None:
 
 def _agree(log: Logged, known: Sequence[Known]) -> bool:
     ids, lamports, senders, dependencies, _, texts, sums, *_ = zip(*known, strict=True)
-    if (log.ids, log.lamports, log.senders, log.dependencies, log.sums) != (ids, lamports, senders, dependencies, sums):
+    if (log.message_id, log.lamport, log.sender, log.deps, log.sums) != (ids, lamports, senders, dependencies, sums):
         return False
-    if log.texts.count(None) == len(log.texts):
+    if log.text.count(None) == len(log.text):
         return True
-    both = zip(log.texts, texts, strict=True)
+    both = zip(log.text, texts, strict=True)
     return all(ours is None or theirs is None or ours == theirs for ours, theirs in both)
 
 

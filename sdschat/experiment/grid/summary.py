@@ -161,17 +161,13 @@ def table_lines(grid: Grid, runs: Sequence[SimRun]) -> list[str]:
             continue
         figures = sweep.figures
         said += ["", f"{sweep.name}: {sweep.says}" if sweep.says else sweep.name]
-        rows = [[_headed(name) for name in figures]]
+        rows = [[f"{name} (s)" if FIGURES[name].unit == "s" else name for name in figures]]
         rows += [[spoken(point.figures.get(name)) or "-" for name in figures] for point in points]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         head, *cells = ["  ".join(map(str.rjust, row, widths)) for row in rows]
         said.append(f"{sweep.axis:>14}  {'':22}{head}")
         said += [f"{point.text:>14}  {point.line:22}{each}" for point, each in zip(points, cells, strict=True)]
     return said
-
-
-def _headed(name: str) -> str:
-    return f"{name} (s)" if FIGURES[name].unit == "s" else name
 
 
 def spoken(found: Estimate | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import pyarrow
@@ -28,8 +28,8 @@ class Batch(NamedTuple):
     rows: pyarrow.RecordBatch
 
 
-def batch_of(table: type, count: int, **values: Any) -> Batch:
-    """Make a batch. Each column is given as a sequence, an Arrow array, one value for all rows, or not at all: null."""
+def batch_of(table: type, count: int, values: Mapping[str, Any]) -> Batch:
+    """Make a batch. A column is given as a sequence, an Arrow array, one value for all rows, or not at all: null."""
     schema = arrow_schema(table)
     columns = [_array(values.get(field.name), field.type, count) for field in schema]
     return Batch(table, pyarrow.RecordBatch.from_arrays(columns, schema=schema))
@@ -63,7 +63,7 @@ def in_batches(rows: Iterable[Any]) -> Iterator[Batch]:
 
 
 def _of_rows(table: type, rows: Sequence[Any]) -> Batch:
-    return batch_of(table, len(rows), **dict(zip(columns(table), zip(*rows, strict=True), strict=True)))
+    return batch_of(table, len(rows), dict(zip(columns(table), zip(*rows, strict=True), strict=True)))
 
 
 @functools.cache

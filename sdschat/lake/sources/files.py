@@ -161,7 +161,6 @@ T = TypeVar("T")
 _PARQUET: Final = b"PAR1"
 _LOG: Final[frozenset[type]] = frozenset({Message, Node})
 _SIZES: Final = ("bytes", "content_bytes", "filter_bytes", "history_bytes", "request_bytes")
-_OTHERWISE: Final = ("place", "channel", "deps", "sum")  # columns of a database that are others here
 _BLOCK: Final = 4 << 20
 
 
@@ -244,31 +243,14 @@ def _log_batches(reading: databases.Reading, evidence: Columnar, node: str, pack
         yield from in_batches([databases.node_row(reading, node, counts, sums.nick, as_of)])
 
 
-def _messages(log: Logged, packets: Packets, sums: LogSums, whole: Mapping[str, Any]) -> Batch:
+def _messages(log: Logged, packets: Packets, sums: LogSums, whole: dict[str, Any]) -> Batch:
     """Return a batch of a log, and add it to the sums; `whole` is the same in all rows."""
     known = packets.known(log)
     _, _, deps, digests = zip(*[each.version for each in known], strict=True)
-    sizes = zip(*[each.sizes for each in known], strict=True)
-    batch = batch_of(
-        Message,
-        len(log.ids),
-        **whole,
-        message_id=log.ids,
-        lamport=log.lamports,
-        sender=log.senders,
-        deps=deps,
-        digest=digests,
-        own=pyarrow.array(log.own, pyarrow.int8()).cast(pyarrow.bool_()),
-        via=log.via,
-        received_ms=log.received,
-        nick=log.nicks,
-        text=log.texts,
-        sent_ms=log.sent,
-        state=log.states,
-        raw=log.raw,
-        gone=False,
-        **dict(zip(_SIZES, sizes, strict=True)),
-    )
+    sizes = zip(_SIZES, zip(*[each.sizes for each in known], strict=True), strict=True)
+    own = pyarrow.array(log.own, pyarrow.int8()).cast(pyarrow.bool_())
+    told = {"deps": deps, "digest": digests, "own": own, "gone": False}
+    batch = batch_of(Message, len(deps), log._asdict() | whole | told | dict(sizes))
     sums.add(log, known)
     return batch
 
@@ -302,18 +284,16 @@ def _events(reading: databases.Reading, evidence: Columnar, node: str, lists: Id
     numbers = [place >> bits for place in values["place"]]
     whose = _each(numbers, lambda number: boots.get(number, ("", ""))[0] or node)
     boot = _each(numbers, lambda number: boots.get(number, ("", ""))[1])
-    return batch_of(
-        Journal,
-        len(places),
-        run_id=reading.run_id,
-        v=VERSION,
-        node=whose,
-        boot=boot,
-        seq=pyarrow.compute.bit_wise_and(places, databases.SEQ_MASK),
-        channel=_each(values["channel"], lambda number: channels.get(number, "")),
-        deps=tuple(map(lists.__getitem__, values["deps"])),
-        **{name: column for name, column in values.items() if name not in _OTHERWISE},
-    )
+    told = {
+        "run_id": reading.run_id,
+        "v": VERSION,
+        "node": whose,
+        "boot": boot,
+        "seq": pyarrow.compute.bit_wise_and(places, databases.SEQ_MASK),
+        "channel": _each(values["channel"], lambda number: channels.get(number, "")),
+        "deps": tuple(map(lists.__getitem__, values["deps"])),
+    }
+    return batch_of(Journal, len(places), values | told)
 
 
 def _each(numbers: Sequence[Any], name: Any) -> Any:
@@ -373,4 +353,4 @@ def _event_batch(reading: databases.Reading, events: pyarrow.Table) -> Batch:
         given[name] = pyarrow.compute.fill_null(given[name], value)
     run = given["run_id"]
     given["run_id"] = pyarrow.compute.if_else(pyarrow.compute.equal(run, ""), reading.run_id, run)
-    return batch_of(Journal, events.num_rows, **given)
+    return batch_of(Journal, events.num_rows, given)

@@ -132,7 +132,8 @@ def configuration(target: SparkTarget, flags: str, folder: Path) -> dict[str, st
     if target.kind is TargetKind.LOCAL:
         conf |= _LOCAL
         conf["spark.sql.shuffle.partitions"] = str(min(cores(target.master), _MOST_PARTITIONS))
-        conf["spark.driver.memory"] = f"{memory_gib()}g"
+        # Half of the machine's, from 1 to 8 GiB: audits stream their rows, so more memory helps little.
+        conf["spark.driver.memory"] = f"{max(1, half_of_memory(8 << 30, 2 << 30) >> 30)}g"
         if not target.few:
             conf |= _MANY_ROWS
             # Files of very different sizes would else come to two tasks, of which one has most of the work.
@@ -166,8 +167,3 @@ def cores(master: str) -> int:
     if inside == "*":
         return os.cpu_count() or 1
     return int(inside) if inside.isdigit() else 1
-
-
-def memory_gib() -> int:
-    """Return half of the machine's memory, from 1 to 8 GiB: audits stream their rows, so more memory helps little."""
-    return max(1, half_of_memory(8 << 30, 2 << 30) >> 30)
