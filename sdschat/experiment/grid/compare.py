@@ -85,15 +85,12 @@ def cases(participants: Sequence[int], seeds: int | None = None, base: GroupSett
     """Return the cases: each size with and without anti-entropy. The model gets more seeds, since it is cheap."""
     found = []
     for count in participants:
+        usual = base or GroupSetting(loss=0.1, tail=60_000 if count >= LARGE else 120_000)
         of = seeds or next((of for size, of in sorted(_SEEDS.items()) if count <= size), 3)
         for push in (True, False):
-            setting = dataclasses.replace(base or usual(count), by="engine", participants=count, push=push)
+            setting = dataclasses.replace(usual, by="engine", participants=count, push=push)
             found.append(Case(setting, of, max(2 * of, 20)))
     return found
-
-
-def usual(count: int) -> GroupSetting:
-    return GroupSetting(loss=0.1, tail=60_000 if count >= LARGE else 120_000)
 
 
 def engine_runs(wanted: Sequence[Case]) -> list[Run]:
