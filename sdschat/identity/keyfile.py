@@ -64,7 +64,12 @@ def load(path: Path) -> Identity:
     """Return the identity in this file. If other users may read the file, first close it to them."""
     # O_NOFOLLOW: a link could point at a file of somebody else, and we must not change its mode.
     # O_NONBLOCK: opening a named pipe would wait for a writer for ever.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise KeyFileError(f"{path} is a link, and is not followed. Put the file itself in its place.") from error
+        raise
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):

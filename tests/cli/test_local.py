@@ -361,6 +361,7 @@ def test_moments() -> None:
     assert parse_moment("2d", now) == now - 172_800_000
     assert parse_moment("1759999999999", now) == 1_759_999_999_999
     assert parse_moment("2026-01-31T15:00+00:00", now) == 1_769_871_600_000
+    assert parse_moment("2026-01-31T15:00:00.000Z", now) == 1_769_871_600_000
     with pytest.raises(ValueError, match="is no moment"):
         parse_moment("tomorrow", now)
 

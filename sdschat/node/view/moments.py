@@ -45,7 +45,7 @@ def _parsed(text: str, now: int) -> int:
     if found is not None:
         moment = midnight.replace(hour=int(found[1]), minute=int(found[2]), second=int(found[3] or 0))
         return _milliseconds(moment - timedelta(days=1) if moment > today else moment)
-    return _milliseconds(datetime.fromisoformat(text))
+    return _milliseconds(datetime.fromisoformat(text.upper()))  # with a Z in capitals alone
 
 
 def _milliseconds(moment: datetime) -> int:
