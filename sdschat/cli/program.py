@@ -215,6 +215,9 @@ def _ended_by(error: Exception) -> int:
     if isinstance(error, FileNotFoundError) and error.filename is None and not _has_place():
         say("sdschat: the folder that you are in is gone. Change to another one.")
         return codes.WRONG_USE
+    if isinstance(error, UnicodeEncodeError) and "\udc80" <= error.object[error.start] <= "\udcff":  # as it was typed
+        say(f"sdschat: {error.object} has a byte that is no text in UTF-8. Type it again.")
+        return codes.WRONG_USE
     told = None if getattr(error, "errno", None) else _OS_ERROR.search(str(error))
     if told is not None and int(told[1]) in _NO_ROOM:
         say(f"sdschat: a file cannot be written: {os.strerror(int(told[1]))}. What was written before is kept.")

@@ -73,7 +73,10 @@ def open_reader(path: Path) -> sqlite3.Connection:
 def _connect_reader(path: Path, options: str) -> sqlite3.Connection:
     with as_store_error(path):
         connection = sqlite3.connect(
-            f"file:{quote(str(path.absolute()))}?{options}", uri=True, timeout=_BUSY_MS / 1000, isolation_level=None
+            f"file:{quote(os.fsencode(path.absolute()))}?{options}",
+            uri=True,
+            timeout=_BUSY_MS / 1000,
+            isolation_level=None,
         )
         try:
             _set(connection, (*_UNTRUSTED, "query_only = ON"))

@@ -234,6 +234,8 @@ def test_pipe_refuses_an_answer_to_what_is_no_id(tmp_path: Path) -> None:
         (("doctor", "--name", "ann", "--salvage", "ann"), "There is a profile ann already"),
         (("channels", "--name", "ann", "--config", "~nobody-here/x"), "begins with a user who is not known here"),
         (("log", "lobby", "--name", "ann", "--set", "store.max_size=20"), "is 20 bytes, and must be at least 1M"),
+        (("log", "lobby", "--name", "a\udcffb"), "a\\u{dcff}b has a byte that is no text in UTF-8"),
+        (("inspect", "lobby", "a\udcffb", "--name", "ann"), "a\\u{dcff}b has a byte that is no text in UTF-8"),
     ],
 )
 def test_a_value_beyond_all_sense_is_refused_in_one_line(

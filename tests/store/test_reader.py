@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
@@ -272,6 +273,13 @@ def test_an_ancestor_of_which_only_the_id_is_kept_is_in_the_log(tmp_path: Path) 
             detail = reader.message("lobby", child.message_id)
             assert detail is not None
             assert detail.ancestors == (Ancestor(parent.message_id, "id_alone", None, 1),)
+
+
+def test_a_folder_whose_name_is_no_text_in_utf_8_is_read(tmp_path: Path) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff"), "sdschat.db")
+    Store.open(path, CODEC).close()
+    with Store.open_read_only(path, CODEC) as reader:
+        assert reader.channels() == []
 
 
 def test_of_a_long_chain_fifty_ancestors_are_told_unless_more_are_asked_for(tmp_path: Path) -> None:
