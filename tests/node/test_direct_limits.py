@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.identity.key_book import KeyStanding
 from sdschat.mvds.values import Message
 from sdschat.node.events import DirectRefused, DirectSaid, PresenceChanged
 from sdschat.node.sync import direct_limits as limits_module
+from sdschat.sds.events import StateChanged
+from sdschat.sds.values import AckState
 from tests.node.catching import start, stop
 from tests.node.test_direct import direct
 from tests.node.worlds import Member, world
@@ -127,6 +130,53 @@ def test_nothing_is_taken_of_who_is_ignored(tmp_path: Path) -> None:
             assert direct_texts(ann) == []
             ann.node.ignore(eve.node.sender_id, False)
             await ann.until(DirectSaid)
+
+    asyncio.run(story())
+
+
+def test_what_somebody_writes_who_is_muted_is_kept_and_not_told(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, eve = start(w, "ann"), start(w, "eve")
+            await _meets(eve, "ann")
+            await _meets(ann, "eve")
+            ann.node.mute(eve.node.sender_id, True)
+            sent = direct(eve).send("ann", "look at me")
+            await eve.until(StateChanged, lambda told: told.message_id == sent and told.state is AckState.ACKED)
+            assert ann.of(DirectSaid) == []
+            assert direct_texts(ann) == ["look at me"]
+
+    asyncio.run(story())
+
+
+def test_the_limits_are_not_for_whom_the_user_verified(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits_module, "PEERS", 0)
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, eve = start(w, "ann"), start(w, "eve")
+            await _meets(eve, "ann")
+            await _meets(ann, "eve")
+            ann.node.gate.book.set_standing(eve.node.sender_id, KeyStanding.VERIFIED, 0)
+            direct(eve).send("ann", "you know me")
+            await _heard(ann, "you know me")
+
+    asyncio.run(story())
+
+
+def test_one_writes_to_whom_one_wrote_before_though_both_were_away(tmp_path: Path) -> None:
+    """Bob said nothing but that he is here, so no message of his has his key."""
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = start(w, "ann"), start(w, "bob")
+            await _meets(ann, "bob")
+            direct(ann).send("bob", "hello")
+            await ann.until(DirectSaid)
+            for member in (bob, ann):
+                await stop(w, member)
+            ann = start(w, "ann")
+            assert direct(ann).send("bob", "again")
 
     asyncio.run(story())
 
