@@ -65,3 +65,33 @@ def test_a_broker_that_hangs_up_at_a_small_packet_is_not_said_to_want_less() -> 
         await server.wait_closed()
 
     run(scenario)
+
+
+def test_no_more_packets_are_under_way_than_the_broker_allows() -> None:
+    """A broker that gets more of them ends the connection, by the standard."""
+    came = bytearray()
+
+    async def scenario() -> None:
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read(1000)
+            writer.write(b"\x20\x06\0\0\x03\x21\0\x02")  # Receive Maximum is 2
+            number = (await reader.read(1000))[2:4]
+            writer.write(b"\x90\x05" + number + b"\0\1\1")
+            while came.count(b"hello") < 2:
+                came.extend(await reader.read(1000))
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(0.1):
+                    came.extend(await reader.read(1000))
+            writer.close()
+
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        options = quick(f"mqtt://127.0.0.1:{server.sockets[0].getsockname()[1]}", probe_every=60.0)
+        async with client(options, "sds/1/x/#") as (transport, facts):
+            for number in range(6):
+                transport.publish("sds/1/x/msg", b"hello", tag=number)
+            await facts.until(Disconnected)
+            assert came.count(b"hello") == 2
+        server.close()
+        await server.wait_closed()
+
+    run(scenario)

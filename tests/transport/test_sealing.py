@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
+import pytest
+
 from sdschat.identity.packets import OVERHEAD, SIZES
 from sdschat.node.private.sealer import ChannelSealer
+from sdschat.transport import sealing
 from sdschat.transport.base import Receipt, Received, Topics
 from sdschat.transport.memory import MemoryNetwork, MemoryTransport
 from sdschat.transport.sealing import MAX_WAITING, SealedTopics, SealedTransport
@@ -120,6 +123,30 @@ def test_packets_that_wait_are_bounded_and_the_oldest_go_first() -> None:
     bob.transport.keys_changed()
     network.run()
     assert len(bob.heard) == 10
+
+
+def test_a_packet_that_names_another_topic_inside_is_counted_and_nothing_else() -> None:
+    """It is sealed for the topic that it came on, by a member."""
+    network = MemoryNetwork()
+    broker = Broker(network)
+    alice, bob = Member(network, "alice"), Member(network, "bob")
+    names = SealedTopics(alice.sealer, TOPICS)
+    outside = names.outside(TOPICS.msg)
+    for inside in (TOPICS.who("carol"), TOPICS.sync("bob", "carol")):
+        broker.transport.publish(outside, alice.sealer.seal(outside, names.frame(inside, b"from carol")))
+    network.run()
+    assert (bob.heard, bob.transport.counts.strange) == ([], 2)
+
+
+def test_of_topics_of_presence_only_so_many_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any member may announce itself under any number of names."""
+    monkeypatch.setattr(sealing, "_MAX_LEARNED", 3)
+    network = MemoryNetwork()
+    alice, bob = Member(network, "alice"), Member(network, "bob")
+    for number in range(9):
+        alice.transport.publish(TOPICS.who(str(number)), b"here")
+    network.run()
+    assert (len(bob.heard), len(bob.transport._learned)) == (9, 3)
 
 
 def test_what_is_not_passed_on_is_acknowledged_at_once() -> None:
