@@ -57,20 +57,10 @@ def submit_command(target: SparkTarget, arguments: Sequence[str], folder: Path) 
         parts += ["--conf", f"{key}={value}"]
     if master.startswith("k8s://") and "spark.kubernetes.container.image" not in dict(target.conf):
         parts += ["--conf", "spark.kubernetes.container.image=<image with Python and the packages below>"]
-    parts += [str(entry_point(folder)), *arguments]
+    parts += [str(PACKAGE_ROOT / "sdschat" / "__main__.py"), "pipeline", *arguments]
     return shlex.join(parts)
 
 
 def connect_command(target: SparkTarget, arguments: Sequence[str]) -> str:
     pairs = [part for key, value in target.conf for part in ("--conf", f"{key}={value}")]
     return shlex.join(["sdschat", "pipeline", *arguments, "--remote", target.remote, *pairs])
-
-
-def entry_point(folder: Path) -> Path:
-    """Write the file that spark-submit runs. It only calls the program, which is in the zip."""
-    path = folder / "sdschat_pipeline.py"
-    text = 'import sys\n\nfrom sdschat.cli.program import run\n\nsys.exit(run(["pipeline", *sys.argv[1:]]))\n'
-    if not path.exists() or path.read_text(encoding="utf-8") != text:
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return path
