@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from sdschat.identity.content import ContentKind, problems_with
-from sdschat.identity.key_book import KeyStanding
+from sdschat.identity.key_book import KeyStanding, opened_standing
 from sdschat.node.channel.content import ContentGate
 from sdschat.node.clock import Clock
 from sdschat.node.events import EventBody, HostingChanged, Joined, NodeEvent, SavingFailed, SavingResumed, TroubleMet
@@ -202,16 +202,12 @@ class Node:
 
     def save_standings(self, standings: Mapping[str, KeyStanding]) -> None:
         """Set the standing of participants, on the user's word. Raises StoreError if it cannot be saved."""
-        now, book = self.clock.now().wall, self.gate.book
-        before = {sender_id: book.standing(sender_id) for sender_id in standings}
-        try:
-            with self._store.transaction() as transaction:
-                for sender_id, standing in standings.items():
-                    transaction.put_standing(*book.set_standing(sender_id, standing, now))
-        except StoreError:
-            for sender_id, standing in before.items():
-                book.set_standing(sender_id, standing, now)
-            raise
+        now = self.clock.now().wall
+        with self._store.transaction() as transaction:
+            for sender_id, standing in standings.items():
+                transaction.put_standing(sender_id, int(opened_standing(standing)), now)
+        for sender_id, standing in standings.items():
+            self.gate.book.set_standing(sender_id, standing, now)
         for session in self.sessions.values():
             self._mark_ready(session)
 

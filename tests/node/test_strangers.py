@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -19,7 +21,9 @@ from sdschat.node.clock import Clock
 from sdschat.node.events import ConnectionChanged, MessageDelivered, StrangersChanged
 from sdschat.node.stranger_bodies import StrangerBodies
 from sdschat.sds.values import Message
+from sdschat.store.errors import DiskFull
 from sdschat.store.store import Store
+from sdschat.store.transaction import Transaction
 from sdschat.wire.sds_codec import SdsCodec
 from tests.identity.signed import signed_message
 from tests.node.worlds import PATIENCE, Member, World, run
@@ -55,6 +59,24 @@ async def crowded(w: World, share: int | str = 1 << 20) -> tuple[Member, Channel
     said = {key: say(room, key, f"I am {nick_of(key)}").message_id for key in CROWD}
     await ann.until(StrangersChanged, lambda told: told.keys == MORE)
     return ann, room, said
+
+
+def test_who_waits_still_waits_where_the_word_of_the_user_cannot_be_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(transaction: Transaction, connection: sqlite3.Connection) -> NoReturn:
+        raise DiskFull(tmp_path)
+
+    async def story(w: World) -> None:
+        ann, _, _ = await crowded(w)
+        late = LATE[0].sender_id
+        with monkeypatch.context() as patch:
+            patch.setattr(Transaction, "write", full)
+            with pytest.raises(DiskFull):
+                ann.node.mute(late, True)
+        assert ann.node.gate.book.standing(late) == KeyStanding.WAITING
+
+    run(tmp_path, story)
 
 
 def test_an_account_of_which_nothing_is_left_takes_no_share(tmp_path: Path) -> None:
