@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
+from sdschat.identity.private.roster import SignedOperation
 from sdschat.node.events import EpochChanged, MessageDelivered, NotAMember, PresenceChanged
-from sdschat.node.private.operations import refusal_words
+from sdschat.node.private.operations import joinings_of, refusal_words
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.private import privacy, removable
 from sdschat.sds.events import StateChanged, SyncReceived
@@ -66,6 +68,29 @@ def test_whose_new_invite_nobody_answered_yet_is_not_told_that_it_is_of_no_use(t
             carol = here.start("carol", link)
             await carol.until(MessageDelivered, lambda body: body.said.own)
             assert "no member of garden" in refusal_words(*known_of_us(carol))
+
+    run(scenario)
+
+
+def own_operations(member: Member) -> tuple[bytes, Iterable[SignedOperation]]:
+    return private(member).own_key, private(member).operations.in_log.values()
+
+
+def test_who_waits_for_an_answer_joins_once_however_often_the_program_starts(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, bob, carol = await three_of_whom_carol_is_removed(here)
+            await carol.node.close(0.1)
+            private(ann).remove(bob.node.sender_id)
+            await bob.until(NotAMember)
+            link = link_of(ann)
+            for each in (ann, bob):
+                await each.node.close(0.1)
+            for channel in (link, "garden", link):
+                carol = here.start("carol", channel)
+                await until([carol], lambda each: len(joinings_of(*own_operations(each))) == 2)
+                assert private(carol).is_unanswered
+                await carol.node.close(0.1)
 
     run(scenario)
 
