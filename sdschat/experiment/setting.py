@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sdschat.audit.errors import PipelineProblem
+from sdschat.experiment.vector_model.rules import RULES
 from sdschat.identity.handwritten import nearest
 from sdschat.sds.config import Config, response_groups
 
 WRONG_USE: Final = 2
-RULES: Final = ("sdschat", "literal", "nim", "js")
 MOST_BY_ENGINE: Final = 20_000
 MOST_BY_MODEL: Final = 2_000_000
 MOST_MESSAGES: Final = 12
