@@ -67,8 +67,10 @@ class AnnouncedDataSet:
 
     def hear(self, found: DataSet) -> bool:
         """Take over an announcement of this data set. False for one that is not newer than what we have."""
-        self._announce_at = None
-        if self._newest is not None and found.number <= self._newest.number:
+        before = -1 if self._newest is None else self._newest.number
+        if found.number >= before:  # an older one may be sent again by anybody, and ours is to follow it
+            self._announce_at = None
+        if found.number <= before:
             return False
         self._take(found)
         return True
