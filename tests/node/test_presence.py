@@ -115,6 +115,15 @@ def test_an_emptied_presence_ends_that_of_a_program_that_signs_nothing() -> None
     assert mine.heard("bare", b"", at(1)) == PresenceChanged("bare", "", False)
 
 
+def test_the_presence_of_nobody_that_anybody_left_with_the_broker_ends_by_itself() -> None:
+    mine = presence(ME)
+    mine.heard("speaks", b"x", at(0), retained=True)
+    mine.heard("nobody", b"rubbish", at(0), retained=True)
+    assert mine.advance(at(119).mono, {"speaks"}.__contains__) == []
+    assert mine.advance(at(125).mono, {"speaks"}.__contains__) == [PresenceChanged("nobody", "", False)]
+    assert set(mine.online) == {"speaks"}
+
+
 def test_who_left_is_not_brought_back_by_what_they_said_before() -> None:
     mine, theirs = presence(ME), presence(OTHER)
     first, later, end = here(theirs), here(theirs, 20), left(theirs)

@@ -36,6 +36,7 @@ _DIFFERING: Final = 8  # participants of whom it is told that their clock differ
 _LEFT_KEPT: Final = 4096
 ROWS: Final = 256  # of the journal, in a minute; as many keys that never said anything are shown at most
 ROWS_MINUTE: Final = 60_000
+_UNSIGNED: Final = (0, 0, 0)  # the order of a presence that is not signed
 
 PresenceNews = PresenceChanged | ClockDiffers
 
@@ -43,8 +44,8 @@ PresenceNews = PresenceChanged | ClockDiffers
 class _Seen(NamedTuple):
     """The last presence of a participant that was accepted. Times are on the monotonic clock."""
 
-    order: tuple[int, int, int]  # of `SignedPresence`; zeros where it is not signed
-    until: int | None  # when it ends unless it is repeated; None: not by itself
+    order: tuple[int, int, int]  # of `SignedPresence`
+    until: int  # when it ends unless it is repeated
 
 
 class PresenceRows:
@@ -190,12 +191,14 @@ class ChannelPresence:
             self._say_at = min(self._say_at, self._said_at + _AGAIN)
 
     def _unsigned(self, participant: str, payload: bytes, now: Now) -> PresenceChanged | None:
-        """Take the presence of a program that signs nothing. It says nothing of a participant who signs."""
+        """Take the presence of a program that signs nothing. It says nothing of a participant who signs. Anybody can
+        leave one of nobody with the broker, so it does not last unless its participant is heard."""
         if participant in self.keys or self._keys.signs(participant):
             return None
         if not payload:
             return self._gone(participant)
-        return self._here(participant, "", _Seen((0, 0, 0), None), now) if self._has_room(participant) else None
+        seen = _Seen(_UNSIGNED, now.mono + FRESH)
+        return self._here(participant, "", seen, now) if self._has_room(participant) else None
 
     def _leave(self, participant: str, presence: SignedPresence, now: Now) -> PresenceChanged | None:
         """End a connection. Only what its participant signed counts, and only for that connection."""
@@ -300,7 +303,8 @@ class ChannelPresence:
             self._doubted, self._doubt_until = set(), None
         if self._sweep_at <= mono:
             self._sweep_at = mono + _SWEEP
-            over |= {one for one, seen in self._seen.items() if seen.until is not None and seen.until <= mono}
+            ended = {one for one, seen in self._seen.items() if seen.until <= mono}
+            over |= {one for one in ended if self._seen[one].order != _UNSIGNED or not heard(one)}
             self._left = {one: left for one, left in self._left.items() if left[1] > mono}
         return [found for participant in sorted(over) if (found := self._gone(participant)) is not None]
 
