@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from sdschat.catchup import LogKey
+from sdschat.catchup import HIGHEST, LogKey
 from sdschat.catchup.fetch_plan import READ_FIRST, FetchPlan
 from sdschat.catchup.session import SOURCES
 from sdschat.catchup.values import CatchUpState, Need, Stretch
@@ -339,6 +339,20 @@ def test_what_a_source_dropped_is_not_asked_of_it_again_and_not_counted_as_had()
     assert seeker.state is CatchUpState.DONE
     assert seeker.reach == LogKey(keys[1500][0], "")
     assert world.peers["ann"].asked + world.peers["bob"].asked < 4
+
+
+def test_of_a_source_that_has_more_than_is_wanted_no_more_is_asked_for() -> None:
+    keys = some_keys(3000)
+    world = World({"ann": keys, "bob": keys[2000:]})
+    seeker = world.peers["bob"].exchange.session
+    seeker.begin(LogKey(*keys[1000]), HIGHEST, 0)
+    world.present("ann", "bob")
+    while seeker.progress().state is not CatchUpState.LOADING:
+        world.run(world.mono + 1)
+    seeker.floor("ann", keys[500][0])
+    world.run(MINUTE, ["bob"])
+    assert world.keys("bob") == keys[1000:]
+    assert seeker.reach == LogKey(*keys[1000])
 
 
 def test_another_source_that_has_what_one_dropped_is_asked_for_all_of_it() -> None:

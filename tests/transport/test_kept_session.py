@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from sdschat.transport.address import LOCAL
 from sdschat.transport.base import Connected, Disconnected, Published, Received
+from sdschat.transport.mqtt import PahoLink
+from sdschat.transport.session import LinkEvents, LinkOptions, LinkTraffic
 from tests.transport.test_mqtt import BROKERS, broker
 from tests.transport.worlds import connected, quick, run
 
@@ -33,5 +39,19 @@ def test_the_broker_does_not_hang_up_whatever_order_we_are_done_in(kind: str, tm
                     receipt.acknowledge()
             assert got.payload == b"3"
             assert (len(facts.of(Connected)), facts.of(Disconnected)) == (1, [])
+
+    run(scenario)
+
+
+def test_what_comes_first_in_a_resumed_session_may_have_come_before() -> None:
+    """Not every broker marks what it sends again, and a recorder has some of it on disk."""
+
+    async def scenario() -> None:
+        options = LinkOptions(LOCAL, "tap", 5, 20, 10.0, 1 << 20, session_kept=60)
+        link = PahoLink(options, cast(LinkEvents, None), cast(LinkTraffic, None), asyncio.get_running_loop())
+        came = [cast(Any, SimpleNamespace(mid=mid, dup=dup)) for mid, dup in ((1, False), (2, True), (1, False))]
+        assert [link._receipt(each).again for each in came] == [False, True, False]
+        link._resumed, link._numbers = True, set()
+        assert [link._receipt(each).again for each in came] == [True, True, False]
 
     run(scenario)
