@@ -44,10 +44,10 @@ class EmbeddedHosting:
 
     async def ensure(self) -> None:
         """Return once a broker listens. Raises BrokerError if none can be started, or one must be waited for."""
-        config = self._broker.config
         async with self._turn:
+            guarded = self._is_guarded()  # asked before and after: the broker may end, or begin, at this moment
             if await self._answers():
-                self._is_of_others = not self.hosting and not is_guarded(config.host, config.port)
+                self._is_of_others = not (self.hosting or guarded or self._is_guarded())
             elif self._is_of_others:
                 raise BrokerError(_ENDED)
             else:
@@ -61,6 +61,10 @@ class EmbeddedHosting:
         except PortTakenError:
             if not await self._answers():
                 raise
+
+    def _is_guarded(self) -> bool:
+        """True if the broker is that of a chat, and has a successor when it ends."""
+        return is_guarded(self._broker.config.host, self._broker.config.port)
 
     async def _answers(self) -> bool:
         config = self._broker.config

@@ -10,6 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from sdschat.transport.base import Connected, Disconnected, Published, Received
 from sdschat.transport.broker import BrokerConfig, EmbeddedBroker
 from sdschat.transport.embedded import EmbeddedHosting
@@ -80,6 +82,31 @@ def test_the_next_process_finds_the_broker_and_takes_over_when_its_host_is_kille
             await asyncio.gather(*(hosting.close() for hosting in hostings))
         assert told == [True, False]
         assert not listens("127.0.0.1", port)
+
+    run(scenario)
+
+
+def test_the_broker_of_a_chat_that_ends_while_we_ask_for_it_is_taken_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_module("iotcore")
+
+    async def scenario() -> None:
+        broker = EmbeddedBroker(BrokerConfig(port=free_port()), inherited=True)
+        hosting = EmbeddedHosting(broker.config)
+        await broker.start()
+
+        async def answers_and_ends() -> bool:
+            answered = await EmbeddedHosting._answers(hosting)
+            await broker.stop()
+            return answered
+
+        monkeypatch.setattr(hosting, "_answers", answers_and_ends)
+        try:
+            await hosting.ensure()
+            await hosting.ensure()
+            assert hosting.hosting
+        finally:
+            await hosting.close()
+            await broker.stop()
 
     run(scenario)
 
