@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from sdschat.cli.channels import state_words
-from sdschat.identity.content import ContentKind, seal
+from sdschat.identity.content import ContentKind, OpenedContent, Verdict, seal
 from sdschat.identity.key_book import KeyStanding
 from sdschat.identity.place import place_of
 from sdschat.identity.private.link import accept, make_link, read_link
@@ -111,6 +111,20 @@ def test_nothing_ephemeral_of_an_outsider_is_shown(tmp_path: Path) -> None:
             bob.node.say(next(iter(bob.node.sessions)), "from a member", ephemeral=True)
             await ann.until(EphemeralSaid, lambda body: body.said.opened.text == "from a member")
             assert len(ann.of(EphemeralSaid)) == 1
+
+    run(scenario)
+
+
+def test_nothing_ephemeral_is_shown_that_a_member_did_not_sign_nor_of_an_archive(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, bob, _ = await used_up(here)
+            key, members = bob.node.gate.identity.public_key, private(ann).roster.members
+            said_by_bob = OpenedContent(Verdict.KNOWN, "hello", ContentKind.TEXT, "bob", key)
+            assert private(ann).has_voice(said_by_bob)
+            assert not private(ann).has_voice(said_by_bob._replace(verdict=Verdict.BAD_SIGNATURE))
+            members[key] = members[key]._replace(silent=True)
+            assert not private(ann).has_voice(said_by_bob)
 
     run(scenario)
 
