@@ -121,7 +121,7 @@ KnownVersion: Final = row_class(
 
 
 class Declared(NamedTuple):
-    """A message that a node declares missing or not yet shown: lost, before_join, missing, held or ahead."""
+    """A message that a node declares missing or not yet shown: lost, unproven, missing, held or ahead."""
 
     run_id: str
     node: str

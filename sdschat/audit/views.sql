@@ -190,8 +190,7 @@ GROUP BY c.member;
 -- What does a node say about a message that it does not show?
 CREATE VIEW said AS
 SELECT member, message,
-  MAX(CASE WHEN kind = 'before_join' THEN 1 ELSE 0 END) AS before_join,
-  MAX(CASE WHEN kind = 'lost' THEN 1 ELSE 0 END) AS lost,
+  MAX(CASE WHEN kind IN ('lost', 'unproven') THEN 1 ELSE 0 END) AS lost,
   MAX(CASE WHEN kind = 'missing' THEN 1 ELSE 0 END) AS missing,
   MAX(CASE WHEN kind = 'held' THEN 1 ELSE 0 END) AS held,
   MAX(CASE WHEN kind = 'ahead' THEN 1 ELSE 0 END) AS ahead,
@@ -210,8 +209,8 @@ SELECT a.*,
   ) THEN 1 ELSE 0 END AS ended,
   CASE WHEN k.message IS NOT NULL THEN 1 ELSE 0 END AS taken_along,
   CASE WHEN a.last_ms < a.lamport THEN 1 ELSE 0 END AS before_it,
-  COALESCE(s.before_join, 0) AS before_join, COALESCE(s.lost, 0) AS lost, COALESCE(s.missing, 0) AS missing,
-  COALESCE(s.held, 0) AS held, COALESCE(s.ahead, 0) AS ahead, COALESCE(s.no_member, 0) AS no_member
+  COALESCE(s.lost, 0) AS lost, COALESCE(s.missing, 0) AS missing, COALESCE(s.held, 0) AS held,
+  COALESCE(s.ahead, 0) AS ahead, COALESCE(s.no_member, 0) AS no_member
 FROM absent AS a
 CROSS JOIN rule AS r
 LEFT JOIN (SELECT DISTINCT member FROM apart) AS d ON d.member = a.member
@@ -227,7 +226,7 @@ SELECT member, position, lamport, message_id, sender, node, CASE
     WHEN apart = 1 THEN 'another database of the node may have it'
     WHEN was_shown = 1 THEN 'it was delivered, and is not in the log any more'
     WHEN no_member = 1 THEN 'the node, or the author, was no member then'
-    WHEN before_join = 1 OR lamport < horizon THEN 'dated before the node joined'
+    WHEN lamport < horizon THEN 'dated before the node joined'
     WHEN lamport < retained_from THEN 'older than what its journal still has'
     WHEN ahead = 1 THEN 'it is dated ahead of the clock of the node, and waits there'
     WHEN sender = node AND NOT (ended = 1 AND before_it = 1) THEN 'it is its own message, and not in its log'

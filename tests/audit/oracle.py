@@ -256,7 +256,7 @@ class _Channel:
         said = {row.kind for row in self.declared if (row.node, row.message_id) == (name, message)}
         if name in self.logs and message in self.shown[name]:
             return LOST, WAS_SHOWN
-        if "before_join" in said or lamport < self.seen[name][2]:
+        if lamport < self.seen[name][2]:
             return JOINED_LATER, BEFORE
         if lamport < self.seen[name][3]:
             return RETENTION, CUT
@@ -264,7 +264,7 @@ class _Channel:
             return AHEAD, DATED_AHEAD
         if sender == name and not self._ended_before(name, message):
             return LOST, OWN
-        if "lost" in said:
+        if said & {"lost", "unproven"}:
             return LOST, GIVEN_UP
         if self._ended(name, message):
             return LAGGING, ENDED

@@ -267,7 +267,7 @@ class _Drawn:
             )
         for message_id in lamports:
             if message_id not in self.held[name] and self.chance.random() < 0.3:
-                kind = self.chance.choice(["lost", "missing", "held", "before_join", "ahead"])
+                kind = self.chance.choice(["lost", "missing", "held", "unproven", "ahead"])
                 self.found.declared.append(declared(name, message_id, kind, run_id=self.run_id))
         self.found.declared.append(declared(name, "stale", "lost", run_id=self.run_id, as_of=0))
 
