@@ -73,7 +73,7 @@ class Honest:
     """A participant as `ChannelSession` drives it."""
 
     name: Final = CHANNEL
-    private: Final = None  # an open channel
+    gives_since_join: Final = False
 
     def __init__(self, number: int, keys: list[Identity], limit: int) -> None:
         self.key = keys[number]
