@@ -9,19 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import UnionType
-from typing import Any, Final, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Final, NamedTuple, get_args, get_origin, get_type_hints
 
 VERSION: Final = 2
 FIELD: Final = "field"
 Ids = tuple[str, ...]
 Blob = bytes  # an alias, because some tables have a column with the name `bytes`
-_TYPES: Final = {"TEXT": str, "INT": int, "REAL": float, "BOOL": bool, "IDS": Ids}
-
-
-def row_class(name: str, listed: str) -> Any:
-    """Return a class of rows that statements make: of these columns, of which one without a type is a text."""
-    typed = (f"{column} TEXT".split()[:2] for column in listed.split(", "))
-    return NamedTuple(name, [(column, _TYPES[kind]) for column, kind in typed])
 
 
 class Journal(NamedTuple):
@@ -113,11 +106,18 @@ class KnownRun(NamedTuple):
     source: str  # file
 
 
-# All of a message that nodes must agree on, as a reading had it. The key is all columns.
-KnownVersion: Final = row_class(
-    "KnownVersion",
-    "run_id, channel, message_id, lamport INT, sender, deps IDS, digest, message_key INT, version_key INT",
-)
+class KnownVersion(NamedTuple):
+    """All of a message that nodes must agree on, as a reading had it. The key is all columns."""
+
+    run_id: str
+    channel: str
+    message_id: str
+    lamport: int
+    sender: str
+    deps: Ids
+    digest: str
+    message_key: int
+    version_key: int
 
 
 class Declared(NamedTuple):
@@ -186,12 +186,27 @@ class Whole(NamedTuple):
     source: str | None = None  # file
 
 
-# An event in a node's journal. The order of a node's events is (began, boot, seq); `began`: time of the boot's first.
-Event: Final = row_class(
-    "Event",
-    "run_id, channel, node, began INT, boot, seq INT, ts_ms INT, event, message_id, sender, lamport INT, peer, "
-    "bytes INT, payload_bytes INT, overhead_bytes INT, deps IDS, attempt INT, cause",
-)
+class Event(NamedTuple):
+    """An event in a node's journal. The order of a node's events is (began, boot, seq)."""
+
+    run_id: str
+    channel: str
+    node: str
+    began: int  # time of the boot's first event
+    boot: str
+    seq: int
+    ts_ms: int
+    event: str
+    message_id: str | None
+    sender: str | None
+    lamport: int | None
+    peer: str | None
+    bytes: int | None
+    payload_bytes: int | None
+    overhead_bytes: int | None
+    deps: Ids | None
+    attempt: int | None
+    cause: str | None
 
 
 class Presence(NamedTuple):
@@ -208,14 +223,21 @@ class Presence(NamedTuple):
     last_ms: int
 
 
-# A message of the canonical log, which has every message once, in the order of (Lamport, bytes of the id): `position`
-# from 1. `running`: hash of this message and all before it, equal for equal beginnings of logs. `first_ms`: when the
-# first node received it; `last_ms`: the last node.
-Log: Final = row_class(
-    "Log",
-    "run_id, channel, position INT, lamport INT, message_id, sender, deps IDS, digest, running, copies INT, "
-    "first_ms INT, last_ms INT",
-)
+class Log(NamedTuple):
+    """A message of the canonical log, which has every message once, in the order of (Lamport, bytes of the id)."""
+
+    run_id: str
+    channel: str
+    position: int  # from 1
+    lamport: int
+    message_id: str
+    sender: str
+    deps: Ids
+    digest: str
+    running: str  # hash of this message and all before it: equal for equal beginnings of logs
+    copies: int
+    first_ms: int  # when the first node received it; `last_ms`: the last node
+    last_ms: int
 
 
 class AuditChannel(NamedTuple):

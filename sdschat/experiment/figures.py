@@ -26,19 +26,27 @@ class Record:
 
     def __init__(self, setting: GroupSetting, seed: int) -> None:
         self.setting, self.seed = setting, seed
-        messages, shape = setting.messages, (setting.messages, setting.participants)
+        shape = (setting.messages, setting.participants)
         self.missed: Flags = np.zeros(shape, dtype=np.bool_)
-        self.noticed, self.held, self.shown = (np.full(shape, NEVER, dtype=np.float32) for _ in range(3))
-        self.possibly_acked, self.acked = (np.full(messages, NEVER, dtype=np.float32) for _ in range(2))
-        self.requests = np.zeros(messages, dtype=np.int64)
-        self.copies = {kind: np.zeros(messages, dtype=np.int64) for kind in SENT_AGAIN}  # times each message was sent
-        self.duplicates = np.zeros(messages, dtype=np.int64)  # copies received by those that had the message already
+        self.noticed, self.held, self.shown = _never(shape), _never(shape), _never(shape)
+        self.possibly_acked, self.acked = _never(setting.messages), _never(setting.messages)
+        self.requests = _none(setting.messages)
+        self.copies = {kind: _none(setting.messages) for kind in SENT_AGAIN}  # number of times each message was sent
+        self.duplicates = _none(setting.messages)  # copies received by participants that had the message already
         self.packets = dict.fromkeys(KINDS, 0)
         self.bytes = dict.fromkeys(KINDS, 0)
 
     def sent(self, kind: str, size: int, count: int = 1) -> None:
         self.packets[kind] += count
         self.bytes[kind] += size * count
+
+
+def _never(shape: int | tuple[int, int]) -> Times:
+    return np.full(shape, NEVER, dtype=np.float32)
+
+
+def _none(count: int) -> npt.NDArray[np.int64]:
+    return np.zeros(count, dtype=np.int64)
 
 
 Numbers = npt.NDArray[np.float64]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from sdschat.audit.answers import Figures
-from sdschat.audit.answers import answers as columns_of
+from sdschat.audit.answers import AckCount, Figures
 from sdschat.audit.figures import QUIET, STRETCHES, figures, grain_of
 from sdschat.audit.node_evidence import conform
 from sdschat.audit.report.tables import truth_note, unproven_note
@@ -116,8 +115,10 @@ def test_an_acknowledgement_is_wrong_where_the_peer_did_not_have_the_message_the
 
 
 def test_the_sentence_tells_possible_acknowledgements_from_others() -> None:
-    kind = columns_of()["acknowledged"][0]
-    rows = [kind("", LOBBY, "acked", "range", 5_795, 2, 0), kind("", LOBBY, "possibly_acked", "filter", 570, 29, 0)]
+    rows = [
+        AckCount("", LOBBY, "acked", "range", 5_795, 2, 0),
+        AckCount("", LOBBY, "possibly_acked", "filter", 570, 29, 0),
+    ]
     assert "31 of them were wrong (the node did not have the message yet), 29 of these only possible" in truth_note(
         rows
     )

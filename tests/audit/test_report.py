@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sdschat.audit.answers import answers
+from sdschat.audit.answers import MetricsRepair
 from sdschat.audit.compare import compare
 from sdschat.audit.figures import figures
 from sdschat.audit.node_evidence import conform
@@ -275,8 +275,8 @@ def test_what_draws_pictures_is_kept_and_made_anew_where_it_is_not_whole(untouch
     ],
 )
 def test_what_nobody_asked_for_nobody_is_said_not_to_have_answered(values: dict[str, Any], says: str) -> None:
-    nothing = {name: None if "_p" in name else 0 for name in answers()["repair"][0]._fields}
-    row = answers()["repair"][0](**nothing | {"run_id": "field", "channel": "lobby", "node": "ann"} | values)
+    nothing = {name: None if "_p" in name else 0 for name in MetricsRepair._fields}
+    row = MetricsRepair(**nothing | {"run_id": "field", "channel": "lobby", "node": "ann"} | values)
     assert repair_note([row]) == says
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import altair as alt
 
-from sdschat.audit.answers import Rows
+from sdschat.audit.answers import Cell, CurvePoint, MetricsAck, MetricsFilter, MetricsParts
 from sdschat.audit.report.data import Named, duration, size
 from sdschat.audit.report.embed import Picture, data
 from sdschat.audit.schemas import AuditFinding, AuditNode
@@ -46,7 +46,7 @@ def shades(field: str, colours: Mapping[str, str], orient: Any, title: str | Non
 
 
 def convergence(
-    nodes: Sequence[AuditNode], messages: int, cells: Rows, faults: Sequence[AuditFinding], named: Named
+    nodes: Sequence[AuditNode], messages: int, cells: Sequence[Cell], faults: Sequence[AuditFinding], named: Named
 ) -> Picture:
     """Draw nodes by stretches of the canonical log, the worst nodes first."""
     worst = sorted(nodes, key=lambda node: (node.agrees, -node.missing, named(node.node)))[:MOST_NODES]
@@ -83,7 +83,7 @@ def convergence(
     ).properties(width=WIDE, height=26 * len(order))
 
 
-def _state(cell: Any, held: float) -> tuple[str, str]:
+def _state(cell: Cell | None, held: float) -> tuple[str, str]:
     if cell is None:
         return "has all", ""
     if not cell.lost:
@@ -93,7 +93,7 @@ def _state(cell: Any, held: float) -> tuple[str, str]:
     return states[3 if share >= 0.5 else 2 if share >= 0.1 else 1], f"lacks {cell.lost} here"
 
 
-def latency(curve: Rows) -> Picture:
+def latency(curve: Sequence[CurvePoint]) -> Picture:
     rows = [
         {
             "way": f"{point.via or 'other'} ({point.n:,})",
@@ -129,7 +129,7 @@ def duration_axis() -> alt.Axis:
     return alt.Axis(values=[10**power for power in range(9)], labelExpr=_DURATION, grid=True)
 
 
-def acknowledged(rows: Rows, named: Named) -> Picture:
+def acknowledged(rows: Sequence[MetricsAck], named: Named) -> Picture:
     """Draw the 50th, 95th and 99th percentile of each node."""
     found: list[dict[str, Any]] = []
     for row in [row for row in rows if row.acked_p50 is not None or row.possibly_p50 is not None][:_LABELLED]:
@@ -169,7 +169,7 @@ def bars(rows: Sequence[tuple[str, float, str]]) -> Picture:
     ).properties(width=WIDE - 160, height=26 * len(found))
 
 
-def bandwidth(rows: Rows) -> Picture:
+def bandwidth(rows: Sequence[MetricsParts]) -> Picture:
     found: list[Mapping[str, Any]] = []
     for row in [row for row in rows if row.packets and row.content_bytes + row.filter_bytes + row.history_bytes][:6]:
         origin = "captured" if row.source == "tap" else "in the logs"
@@ -193,7 +193,7 @@ def bandwidth(rows: Rows) -> Picture:
     )
 
 
-def filters(rows: Rows, named: Named) -> Picture:
+def filters(rows: Sequence[MetricsFilter], named: Named) -> Picture:
     """Draw the found false positives against the expected ones; lines show the range of chance (95 %)."""
     found = []
     for row in [row for row in rows if row.checks][:_LABELLED]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
-from sdschat.audit.answers import Rows
+from sdschat.audit import answers
 from sdschat.audit.report.data import NOTHING, Named, ReportData, best_look, duration, escaped, moment, size
 from sdschat.audit.schemas import AuditFinding, AuditMissing, Quarantine
 from sdschat.audit.verdict import AGREES, ALONE, LOST, Lacking, OfChannel, counted, first_rows, names_of, node_words
@@ -102,7 +102,7 @@ def nodes(of: OfChannel, named: Named, alone: bool) -> str:
     return table(("Node", "Messages", "Should have", "Seen (UTC)", "Verdict"), told, (1, 2))
 
 
-def clocks(rows: Rows, named: Named) -> str:
+def clocks(rows: Sequence[answers.MetricsClock], named: Named) -> str:
     found = [
         [
             named(row.node),
@@ -117,23 +117,20 @@ def clocks(rows: Rows, named: Named) -> str:
     return table(("Clock of", "and of", "Messages there / back", "Ahead by", "Uncertainty"), found, (2, 3, 4))
 
 
-def _ahead(row: Any) -> str:
+def _ahead(row: answers.MetricsClock) -> str:
     if row.offset_ms is None:
         return "unknown"
     return f"{row.offset_ms:+,.1f} ms" if row.shown else "no difference shown"
 
 
-def rejected(rows: Rows, named: Named) -> str:
+def rejected(rows: Sequence[answers.MetricsRejected], named: Named) -> str:
     told = sorted(rows, key=lambda row: -row.packets)
     return table(("Node", "Reason", "Packets"), [[named(row.node), row.reason, row.packets] for row in told], (2,))
 
 
-def sums(rows: Rows, *columns: str) -> list[Any]:
-    return [sum(getattr(row, column) for row in rows) for column in columns]
-
-
-def latency_note(rows: Rows) -> str:
-    negative, after, delivered, corrected = sums(rows, "negative", "corrected_negative", "delivered", "corrected")
+def latency_note(rows: Sequence[answers.MetricsDelivery]) -> str:
+    negative, after = sum(row.negative for row in rows), sum(row.corrected_negative for row in rows)
+    delivered, corrected = sum(row.delivered for row in rows), sum(row.corrected for row in rows)
     return (
         f"{counted(delivered, 'delivery', 'deliveries')}; {corrected:,} of them with clocks corrected, where two are "
         f"shown to differ. By the clocks as they stood {negative:,} arrived before they were sent, after correction "
@@ -141,8 +138,9 @@ def latency_note(rows: Rows) -> str:
     )
 
 
-def repair_note(rows: Rows) -> str:
-    useful, answered, wanted, requested = sums(rows, "useful", "answered", "wanted", "requested")
+def repair_note(rows: Sequence[answers.MetricsRepair]) -> str:
+    useful, answered = sum(row.useful for row in rows), sum(row.answered for row in rows)
+    wanted, requested = sum(row.wanted for row in rows), sum(row.requested for row in rows)
     slow = [row.heal_p95 for row in rows if row.heal_p95 is not None]
     if answered:
         said = f"{useful:,} of {counted(answered, 'answer was', 'answers were')} of use."
@@ -155,7 +153,7 @@ def repair_note(rows: Rows) -> str:
     return f"{said} 95 % of what was wanted was there within {duration(max(slow))} at the slowest node."
 
 
-def repair_bars(rows: Rows) -> list[tuple[str, float, str]]:
+def repair_bars(rows: Sequence[answers.MetricsRepair]) -> list[tuple[str, float, str]]:
     named = {
         "waited for an earlier message": "buffered",
         "wanted": "wanted",
@@ -169,12 +167,14 @@ def repair_bars(rows: Rows) -> list[tuple[str, float, str]]:
         "arrived in the end": "healed",
         "duplicates received": "duplicates",
     }
-    return [(name, total, f"{total:,}") for name, total in zip(named, sums(rows, *named.values()), strict=True)]
+    totals = ((name, sum(getattr(row, column) for row in rows)) for name, column in named.items())
+    return [(name, total, f"{total:,}") for name, total in totals]
 
 
-def filter_note(rows: Rows) -> str:
-    wanted = ("checks", "hits", "expected", "claims", "wrong", "undecided")
-    checks, hits, expected, claims, wrong, undecided = sums(rows, *wanted)
+def filter_note(rows: Sequence[answers.MetricsFilter]) -> str:
+    checks, hits = sum(row.checks for row in rows), sum(row.hits for row in rows)
+    expected, claims = sum(row.expected for row in rows), sum(row.claims for row in rows)
+    wrong, undecided = sum(row.wrong for row in rows), sum(row.undecided for row in rows)
     return (
         "Each filter that was sent was asked for ids that its sender cannot have had: "
         f"{counted(checks, 'time', 'times')}, {counted(hits, 'was', 'were')} there by chance, {expected:.2f} are "
@@ -184,11 +184,11 @@ def filter_note(rows: Rows) -> str:
     )
 
 
-def spread_of(spread: Rows, figure: str) -> Any:
+def spread_of(spread: Sequence[answers.Spread], figure: str) -> answers.Spread | None:
     return next((row for row in spread if row.figure == figure), None)
 
 
-def everybody_note(spread: Rows) -> str:
+def everybody_note(spread: Sequence[answers.Spread]) -> str:
     whole, any_node = spread_of(spread, "everybody"), spread_of(spread, "reached")
     reached = 0 if any_node is None else any_node.n
     if whole is None:
@@ -200,7 +200,7 @@ def everybody_note(spread: Rows) -> str:
     )
 
 
-def wire_note(rows: Rows) -> str:
+def wire_note(rows: Sequence[answers.Wire]) -> str:
     text = next((row.text_bytes for row in rows if row.text_bytes), None)
     if text is None:
         return "By all nodes, by why it was sent."
@@ -208,8 +208,9 @@ def wire_note(rows: Rows) -> str:
     return f"{size(total)} for {size(text)} of content as it was said: {total / text:,.1f} bytes for each byte."
 
 
-def truth_note(rows: Rows) -> str:
-    every, wrong, undecided = sums(rows, "n", "wrong", "undecided")
+def truth_note(rows: Sequence[answers.AckCount]) -> str:
+    every, wrong = sum(row.n for row in rows), sum(row.wrong for row in rows)
+    undecided = sum(row.undecided for row in rows)
     possible = sum(row.wrong for row in rows if row.state == "possibly_acked")
     by = f"{counted(every, 'acknowledgement', 'acknowledgements')} came from nodes that are here."
     untrue = f"{wrong:,} of them" if wrong else "Not one"
@@ -220,7 +221,7 @@ def truth_note(rows: Rows) -> str:
     return f"{by} {untrue}.{close} A possible acknowledgement may be wrong, by a Bloom filter's chance."
 
 
-def unproven_note(rows: Rows) -> str:
+def unproven_note(rows: Sequence[answers.Unproven]) -> str:
     if not rows:
         return ""
     who, claims = len({row.peer for row in rows}), sum(row.messages for row in rows)
@@ -231,13 +232,13 @@ def unproven_note(rows: Rows) -> str:
     )
 
 
-def last_ones(rows: Rows, named: Named) -> str:
+def last_ones(rows: Sequence[answers.LastOne], named: Named) -> str:
     ordered = sorted(rows, key=lambda row: (-row.messages, row.last_node, row.why))
     found = [[named(row.last_node), row.why, row.messages, duration(row.longest)] for row in ordered]
     return table(("Last to have it", "Why", "Messages", "Longest"), found, (2, 3))
 
 
-def wire(rows: Rows) -> str:
+def wire(rows: Sequence[answers.Wire]) -> str:
     ordered = sorted(rows, key=lambda row: -row.bytes)
     cells = [
         [
@@ -251,7 +252,7 @@ def wire(rows: Rows) -> str:
     return table(("Sent as", "Packets", "Bytes", "For each byte of text"), cells, (1, 2, 3))
 
 
-def truth(rows: Rows, untrue: Rows, named: Named) -> str:
+def truth(rows: Sequence[answers.AckCount], untrue: Sequence[answers.Acknowledgement], named: Named) -> str:
     kinds = [[row.state.replace("_", " "), row.how, row.n, row.wrong, row.undecided] for row in rows]
     worst = []
     for one in sorted(untrue, key=lambda row: (row.state, row.said_ms)):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import altair as alt
 
+from sdschat.audit.answers import Absence
 from sdschat.audit.report.data import ChannelPart, duration, moment, size
 from sdschat.audit.report.embed import Picture, data
 from sdschat.audit.report.pictures import MOST_NODES, WIDE, duration_axis, node_axis, shades, tips
@@ -97,7 +98,7 @@ def _lanes(part: ChannelPart, shown: Sequence[AuditNode]) -> Picture:
     return whole.resolve_scale(color="independent")
 
 
-def _away_row(row: Any, lanes: Mapping[str, str]) -> dict[str, Any]:
+def _away_row(row: Absence, lanes: Mapping[str, str]) -> dict[str, Any]:
     lasted = duration(row.to_ms - row.from_ms)
     return {
         "at": row.from_ms,
@@ -204,7 +205,7 @@ def _bytes(part: ChannelPart) -> Picture | None:
             at[0] += row.bytes
             at[1] += row.n
     rows = [
-        (at, cause, total, f"{size(total)} in {counted(packets, 'packet', 'packets')}")
+        _Piece(at, cause, total, f"{size(total)} in {counted(packets, 'packet', 'packets')}")
         for (at, cause), (total, packets) in sorted(sums.items())
     ]
     return _columns(part, rows, "bytes", "Bytes sent by all nodes, by cause")
@@ -215,19 +216,28 @@ def _repairs(part: ChannelPart) -> Picture | None:
     for row in part.figures.course:
         if row.what in _REPAIRS:
             sums[row.at_ms, _REPAIRS[row.what]] += row.n
-    rows = [(at, what, n, f"{n:,}") for (at, what), n in sorted(sums.items())]
+    rows = [_Piece(at, what, n, f"{n:,}") for (at, what), n in sorted(sums.items())]
     return _columns(part, rows, "repairs", "Repairs, duplicates and refused packets")
 
 
-def _columns(part: ChannelPart, pieces: Sequence[tuple[int, str, int, str]], name: str, title: str) -> Picture | None:
-    """Draw a column for each stretch of time; its parts (time, name, size, the size in words) stand on each other."""
+class _Piece(NamedTuple):
+    """A part of the column of one stretch of time."""
+
+    at: int
+    what: str
+    value: int
+    says: str
+
+
+def _columns(part: ChannelPart, pieces: Sequence[_Piece], name: str, title: str) -> Picture | None:
+    """Draw a column for each stretch of time; its parts stand on each other."""
     if not pieces:
         return None
     rows, tops = [], defaultdict[int, int](int)
-    for at, what, value, says in pieces:
-        low, tops[at] = tops[at], tops[at] + value
-        place = {"low": low, "high": tops[at], "until": at + part.figures.grain, "when": moment(at)}
-        rows.append({"at": at, "what": what, "says": says} | place)
+    for piece in pieces:
+        low, tops[piece.at] = tops[piece.at], tops[piece.at] + piece.value
+        place = {"low": low, "high": tops[piece.at], "until": piece.at + part.figures.grain, "when": moment(piece.at)}
+        rows.append({"at": piece.at, "what": piece.what, "says": piece.says} | place)
     return (
         alt.Chart(data(rows))
         .mark_rect()

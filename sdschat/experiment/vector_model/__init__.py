@@ -1,4 +1,7 @@
 """The rules of the engine over arrays of participants: for groups too large to step through packet by packet.
 
-The README says what is not exact in them, and `grid/compare.py` measures its effect on the figures.
+Each decision that the production engine makes for one participant is made here for all participants at once, for the
+few messages that are followed. Times are quantised. Hashes are drawn at random where the engine computes them. Packets
+that arrive in one step are lost independently, but are otherwise treated alike. `compare.py` measures the effect of
+this on the figures.
 """
