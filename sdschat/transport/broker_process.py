@@ -61,7 +61,7 @@ def run(config: str) -> None:
 
 @contextlib.contextmanager
 def guards(addresses: list[tuple[str, int]]) -> Iterator[None]:
-    """Hold the UDP port of each address until its TCP port is bound.
+    """Hold the UDP port of each address until its TCP port is bound, or longer if others may take the port over.
 
     iotcore checks if the port is free, and rumqttd binds it a moment later and does not report a failure. So if two
     brokers start at once, both believe that they serve. Only one process can bind a UDP port, and the kernel always

@@ -16,6 +16,7 @@ _ENDED: Final = (
     "The broker of this machine has ended. Start it again; or leave all chats here: the next one runs its own."
 )
 _PROBE_PATIENCE: Final = 1.0
+_GUARD_PATIENCE: Final = 0.2  # seconds from when a broker listens; it looks if it does every 10 ms
 # When the process that hosts the broker ends, its clients must be connected again within three seconds.
 _BACKOFF_FIRST: Final = 0.2
 _BACKOFF_LONGEST: Final = 1.0
@@ -61,6 +62,9 @@ class EmbeddedHosting:
         except PortTakenError:
             if not await self._answers():
                 raise
+            # Another one began at this moment. If it is run by itself, it lets its guard go now.
+            await asyncio.sleep(_GUARD_PATIENCE)
+            self._is_of_others = not self._is_guarded()
 
     def _is_guarded(self) -> bool:
         """True if the broker is that of a chat, and has a successor when it ends."""

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.transport.base import Connected, Disconnected, Published, Received
-from sdschat.transport.broker import BrokerConfig, EmbeddedBroker
+from sdschat.transport.broker import BrokerConfig, BrokerError, EmbeddedBroker
 from sdschat.transport.embedded import EmbeddedHosting
 from tests.needs import needs_module
 from tests.transport.worlds import connected, free_port, listens, quick, run
@@ -104,6 +104,31 @@ def test_the_broker_of_a_chat_that_ends_while_we_ask_for_it_is_taken_over(monkey
             await hosting.ensure()
             await hosting.ensure()
             assert hosting.hosting
+        finally:
+            await hosting.close()
+            await broker.stop()
+
+    run(scenario)
+
+
+def test_a_broker_that_somebody_starts_at_the_same_moment_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_module("iotcore")
+
+    async def scenario() -> None:
+        broker = EmbeddedBroker(BrokerConfig(port=free_port()))
+        hosting = EmbeddedHosting(broker.config)
+        await broker.start()
+        looks = iter([False])
+
+        async def answers_from_the_second_look_on() -> bool:
+            return next(looks, True) and await EmbeddedHosting._answers(hosting)
+
+        monkeypatch.setattr(hosting, "_answers", answers_from_the_second_look_on)
+        try:
+            await hosting.ensure()
+            await broker.stop()
+            with pytest.raises(BrokerError, match="Start it again"):
+                await hosting.ensure()
         finally:
             await hosting.close()
             await broker.stop()
