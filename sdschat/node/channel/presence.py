@@ -111,6 +111,7 @@ class ChannelPresence:
             None  # ids by how their nicks look; None: somebody came or went since
         )
         self._strangers: set[str] = set()
+        self._silent: set[str] = set()  # who sign nothing, and whose presence ended because they said nothing
         self._readers: set[str] = set()  # who sign sync messages, and said nothing
         self._left: dict[str, tuple[tuple[int, int, int], int]] = {}  # order, and until when to remember it
         self._wrong: dict[str, tuple[int, int]] = {}  # date and time of arrival, of those whose clock is wrong
@@ -163,7 +164,10 @@ class ChannelPresence:
             return None
         presence = decode_presence(payload)
         if presence is None:
-            return self._unsigned(participant, payload, now)
+            if payload:
+                return self._unsigned(participant, now)
+            self._silent.discard(participant)
+            return None if self._signs(participant) else self._gone(participant)
         known = self._seen.get(participant)
         if known is not None and presence.order <= known.order:
             if presence.order == known.order:
@@ -190,15 +194,15 @@ class ChannelPresence:
         if self._say_at is not None and payload not in self._said:
             self._say_at = min(self._say_at, self._said_at + _AGAIN)
 
-    def _unsigned(self, participant: str, payload: bytes, now: Now) -> PresenceChanged | None:
+    def _signs(self, participant: str) -> bool:
+        return participant in self.keys or self._keys.signs(participant)
+
+    def _unsigned(self, participant: str, now: Now) -> PresenceChanged | None:
         """Take the presence of a program that signs nothing. It says nothing of a participant who signs. Anybody can
-        leave one of nobody with the broker, so it does not last unless its participant is heard."""
-        if participant in self.keys or self._keys.signs(participant):
+        leave one of nobody with the broker, so it counts while its participant speaks, and for two minutes."""
+        if self._signs(participant) or not self._has_room(participant):
             return None
-        if not payload:
-            return self._gone(participant)
-        seen = _Seen(_UNSIGNED, now.mono + FRESH)
-        return self._here(participant, "", seen, now) if self._has_room(participant) else None
+        return self._here(participant, "", _Seen(_UNSIGNED, now.mono + FRESH), now)
 
     def _leave(self, participant: str, presence: SignedPresence, now: Now) -> PresenceChanged | None:
         """End a connection. Only what its participant signed counts, and only for that connection."""
@@ -272,6 +276,7 @@ class ChannelPresence:
 
     def _here(self, participant: str, nick: str, seen: _Seen, now: Now) -> PresenceChanged | None:
         self._doubted.discard(participant)
+        self._silent.discard(participant)
         self._left.pop(participant, None)
         self._seen[participant] = seen
         if not self._keys.signs(participant) and participant not in self._readers:
@@ -292,21 +297,34 @@ class ChannelPresence:
         self._doubt_until = mono + DOUBT
 
     def next_wake(self) -> int | None:
-        due = (self._doubt_until, self._say_at, self._sweep_at if self.online else None)
+        due = (self._doubt_until, self._say_at, self._sweep_at if self.online or self._silent else None)
         return min((when for when in due if when is not None), default=None)
 
-    def advance(self, mono: int, heard: Callable[[str], bool] = lambda _: False) -> list[PresenceChanged]:
-        """End the presences whose time is over. `heard`: true for who was heard by this connection."""
-        over: set[str] = set()
+    def advance(
+        self,
+        now: Now,
+        heard: Callable[[str], bool] = lambda _: False,
+        speaks: Callable[[str], bool] = lambda _: False,
+    ) -> list[PresenceChanged]:
+        """End the presences whose time is over. `heard`: true for who was heard by this connection; `speaks`: for who
+        said something in the last two minutes."""
+        mono = now.mono
+        over, back = set[str](), list[str]()
         if self._doubt_until is not None and self._doubt_until <= mono:
             over = {one for one in self._doubted if not heard(one)}
             self._doubted, self._doubt_until = set(), None
         if self._sweep_at <= mono:
             self._sweep_at = mono + _SWEEP
             ended = {one for one, seen in self._seen.items() if seen.until <= mono}
-            over |= {one for one in ended if self._seen[one].order != _UNSIGNED or not heard(one)}
+            unsigned = {one for one in ended if self._seen[one].order == _UNSIGNED}
+            silent = {one for one in unsigned if not speaks(one)}
+            over |= ended - unsigned | silent
+            back = [one for one in sorted(self._silent) if speaks(one)]
+            self._silent.update(sorted(silent)[: STRANGERS - len(self._silent)])
             self._left = {one: left for one, left in self._left.items() if left[1] > mono}
-        return [found for participant in sorted(over) if (found := self._gone(participant)) is not None]
+        changed = [self._gone(participant) for participant in sorted(over)]
+        changed += [self._unsigned(participant, now) for participant in back]
+        return [found for found in changed if found is not None]
 
     def _note_role(self, participant: str, role: str) -> None:
         if role in ROLES:

@@ -9,7 +9,7 @@ from sdschat.node.channel.broker_answers import BrokerAnswers
 from sdschat.node.channel.content import ContentGate
 from sdschat.node.channel.echoes import SentPackets
 from sdschat.node.channel.extension import ExtensionOutput, Handler, OutgoingPacket, Watcher, heard_at, sent_to
-from sdschat.node.channel.presence import ChannelPresence, PresenceNews, PresenceRows
+from sdschat.node.channel.presence import FRESH, ChannelPresence, PresenceNews, PresenceRows
 from sdschat.node.channel.proofs import HeardPacket, Proofs
 from sdschat.node.channel.reception import PacketReception
 from sdschat.node.channel.refusals import RefusalCounter
@@ -350,7 +350,7 @@ class ChannelSession:
     def advance(self) -> None:
         """Do what is due."""
         now = self._clock.now()
-        for changed in self.presence.advance(now.mono, self._is_heard):
+        for changed in self.presence.advance(now, self._is_heard, lambda one: self._heard_since(one, now.wall - FRESH)):
             self._emit_presence(changed)
         if self.presence.must_say(now):
             self.say_presence()
@@ -365,7 +365,10 @@ class ChannelSession:
 
     def _is_heard(self, sender_id: str) -> bool:
         """True if a participant said something since this connection began."""
-        return self.reception.last_heard.at(sender_id, self._clock.now()) >= self.reception.connected_at
+        return self._heard_since(sender_id, self.reception.connected_at)
+
+    def _heard_since(self, sender_id: str, wall: int) -> bool:
+        return self.reception.last_heard.at(sender_id, self._clock.now()) >= wall
 
     def next_wake(self) -> int | None:
         wanted = [self.presence.next_wake()]
