@@ -23,7 +23,7 @@ from sdschat.store.archive import LogArchive, archived
 from sdschat.store.errors import DiskFull, StoreDamaged
 from sdschat.store.reader import Reader
 from sdschat.store.transaction import Transaction
-from sdschat.transport.base import SubscribeRefused
+from sdschat.transport.base import HandlerFailed, SubscribeRefused
 from sdschat.wire.sds_codec import SdsCodec
 from tests.node.worlds import InMemory, Member
 from tests.storenode.worlds import Stores, stores
@@ -130,6 +130,18 @@ def test_a_channel_that_cannot_be_opened_ends_the_store_that_finds_it(
             with pytest.raises(StoreDamaged, match="attic"):
                 await asyncio.wait_for(server.node.failed, 1)
             await discovery.close()
+
+    asyncio.run(story())
+
+
+def test_a_packet_that_hits_a_fault_of_ours_ends_no_store(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            server, _ = w.start_store("keeper", "elsewhere")
+            discovery = Discovery(server.node, InMemory(w.network, server.node.settings), print, print)
+            discovery._heard(HandlerFailed(IndexError("no such field"), None))
+            assert [told.detail for told in server.of(TroubleMet)] == ["IndexError: no such field"]
+            assert not server.node.failed.done()
 
     asyncio.run(story())
 

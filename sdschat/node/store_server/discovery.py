@@ -12,7 +12,7 @@ from sdschat.node.network import TransportFactory
 from sdschat.node.node import Node
 from sdschat.node.tasks import start
 from sdschat.sds.values import Message
-from sdschat.store.errors import DiskFull, StoreUnavailable
+from sdschat.store.errors import DiskFull, StoreError, StoreUnavailable
 from sdschat.transport import base
 from sdschat.transport.base import encoded, place
 
@@ -87,8 +87,10 @@ class Discovery:
                 self._tell(detail)
             case base.HandlerFailed(DiskFull() | StoreUnavailable() as error, _):
                 self._tell(f"a channel cannot be archived yet: {error}")  # its next packet is a new attempt
-            case base.HandlerFailed(error, _) | base.Crashed(error):
+            case base.HandlerFailed(StoreError() as error, _) | base.Crashed(error):
                 self._node.fail(error)
+            case base.HandlerFailed(error, _):  # it follows from one packet, which anybody may have sent
+                self._tell(f"{type(error).__name__}: {error}")
 
     def _tell(self, trouble: str) -> None:
         if trouble not in self._told:
