@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Final, NamedTuple
 
 import click
@@ -92,7 +93,8 @@ def command(
     options, embedded = mqtt_options(chosen)
     broker = "" if embedded else str(options.address)
     kind = "since-join" if since_join else "private members" if members else "private"
-    profile = _opened(chosen, channel, kind)
+    alike = not (admins_invite or uses or expires)  # the chat makes no other
+    profile = _opened(chosen, f"/create {shlex.quote(channel)} {kind}" if alike else "")
     with profile.store as store:
         policy = _Policy(admins_invite, since_join, broker)
         name = _create_private(chosen, profile, channel, policy, members=members)
@@ -109,8 +111,9 @@ def command(
     print_link(link, qr)
 
 
-def _opened(chosen: Chosen, channel: str, kind: str) -> Profile:
-    with in_the_chat(f"/create {shlex.quote(channel)} {kind}"):
+def _opened(chosen: Chosen, in_chat: str) -> Profile:
+    """Open the profile. `in_chat`: the command of the chat that does the same, if there is one."""
+    with in_the_chat(in_chat) if in_chat else nullcontext():
         return open_profile(chosen.database, chosen.settings)
 
 
@@ -144,7 +147,7 @@ def _create_members(chosen: Chosen, channel: str) -> None:
     """Make a members' channel, and print its data set."""
     options, embedded = mqtt_options(chosen)
     where = ("" if embedded else f" --broker {options.address}") + further_options(chosen)
-    profile = _opened(chosen, channel, "members")
+    profile = _opened(chosen, f"/create {shlex.quote(channel)} members")
     with profile.store as store:
         try:
             record = create_members(store, profile.identity, channel, chosen.settings.timber)

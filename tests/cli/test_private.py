@@ -67,8 +67,10 @@ def test_who_makes_a_channel_beside_an_open_chat_is_told_what_to_type_there(tmp_
     run(tmp_path, "create", "shed", "--private", "--name", "ann")
     with open_profile(next(tmp_path.rglob("sdschat.db")), Settings()).store:
         done = run(tmp_path, "create", "my club", "--private", "--members", "--name", "ann")
-    assert done.returncode == 5
+        other = run(tmp_path, "create", "shop", "--private", "--admins-invite", "--name", "ann")
+    assert (done.returncode, other.returncode) == (5, 5)
     assert ". If that is a chat, type /create 'my club' private members in it" in done.stderr
+    assert "/create" not in other.stderr, "it makes no such channel"
 
 
 def test_a_private_channel_is_on_the_broker_that_the_chat_was_on_last(tmp_path: Path) -> None:
