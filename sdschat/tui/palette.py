@@ -129,7 +129,9 @@ class ChatCommands(Provider):
         if len(query.strip()) < _LEAST:
             return
         for name in sorted(host.order, key=lambda name: name != host.shown):
-            model, here = host.models[name], name == host.shown
+            model, here = host.models.get(name), name == host.shown
+            if model is None:  # closed meanwhile
+                continue
             search = HistorySearch(host.node, model.conversation, SearchQuery(query), _MESSAGES if here else _OTHERS)
             try:
                 found = await search.run()

@@ -125,7 +125,7 @@ async def test_open_joins_by_an_invite_that_stands_in_a_message(s: Stage) -> Non
     bob = s.peers["bob"].node
     garden = create_private(bob.profile.store, bob.gate.identity, "garden")
     bob.join(garden)
-    s.say(f"all move: {invite(bob, garden)} (until noon)")
+    s.say(f"all move: {invite(bob, garden)} (as in https://example.org/notes)")
     await s.until_text("all move")
     await s.press("f6", "up")
     await s.until_text("o open link")

@@ -41,7 +41,7 @@ async def test_it_leads_to_channels_people_and_messages(s: Stage) -> None:
 async def test_it_finds_messages_of_the_other_channels_too(s: Stage) -> None:
     s.app.node.send("dev", "the long rope of dev")
     await s.enter("/search rope")
-    assert s.hint().endswith("Ctrl+P looks in all channels.")
+    assert s.hint().endswith("Ctrl+P looks in all open channels.")
     await s.press("ctrl+u")
     await _ask(s, "long rope", "ann: the long rope of dev")
     await s.until(lambda: any("the long rope" in line and line.rstrip(" │").endswith(", dev") for line in s.lines()))

@@ -71,11 +71,8 @@ class HistorySearch:
         wanted, conversation = self._wanted, self._conversation
         if wanted.names_us is not None:
             return self._said_to_us(conversation, wanted.names_us)
-        found = (
-            conversation.search(wanted.words, limit=_EVERYTHING)
-            if wanted.words
-            else conversation.messages(limit=_EVERYTHING)
-        )
+        most = self._limit if wanted == SearchQuery(wanted.words) else _EVERYTHING
+        found = conversation.search(wanted.words, limit=most) if wanted.words else conversation.messages(limit=most)
         return [shown.key for shown in found if wanted.includes(shown)]
 
     def _said_to_us(self, conversation: Conversation, names_us: Callable[[str], bool]) -> list[Key]:

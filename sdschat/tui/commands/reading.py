@@ -142,7 +142,7 @@ def _recent_links(host: Host) -> list[str]:
 
 def _link(host: Host, number: str) -> str:
     entry = None if number else host.model.timeline.entries.get(host.selection or "")
-    found = _recent_links(host) if entry is None else [*links_in(entry.text), *invites_in(entry.text)]
+    found = _recent_links(host) if entry is None else [*invites_in(entry.text), *links_in(entry.text)]
     if not found:
         where = "this log" if entry is None else "the selected message"
         raise CommandError(f"There is no link in {where}.")

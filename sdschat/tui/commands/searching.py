@@ -44,7 +44,8 @@ async def _search(host: Host, argument: str) -> None:
     model, wanted = host.model, wanted_by(host, argument)
     found = await HistorySearch(host.node, model.conversation, wanted, FOUND).run()
     if not found:
-        elsewhere = " Ctrl+P looks in all channels." if host.has_keys and len(host.order) > 1 else ""
+        wider = host.has_keys and len(host.order) > 1 and wanted == SearchQuery(wanted.words)
+        elsewhere = " Ctrl+P looks in all open channels." if wider else ""
         words = clean(argument, limit=80)
         raise CommandError(f"Nothing in this channel has all of: {words}. {_WHOLE_WORDS}{elsewhere}")
     model.hits, model.hit_at = found, len(found)
