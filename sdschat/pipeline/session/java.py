@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
@@ -154,11 +155,19 @@ def warm_up(target: SparkTarget) -> Path:
             timeout=_LONGEST,
         )
     archive, base = archive_path(folder, java), _base(folder, java)
-    archive.unlink(missing_ok=True)  # Java does not write one while it reads another
+    kept = archive.with_name(f".{archive.name}.kept")
+    with suppress(FileNotFoundError):
+        archive.replace(kept)  # Java does not write one while it reads another
     fresh = archive.with_name(f".{archive.name}.{os.getpid()}")
     before = [f"-XX:SharedArchiveFile={base}"] if base.exists() else []
-    _train([*before, f"-XX:ArchiveClassesAtExit={fresh}", *_QUIET], fresh)
-    fresh.replace(archive)
+    try:
+        _train([*before, f"-XX:ArchiveClassesAtExit={fresh}", *_QUIET], fresh)
+        fresh.replace(archive)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            kept.replace(archive)
+        raise
+    kept.unlink(missing_ok=True)
     return archive
 
 

@@ -57,7 +57,7 @@ def spark(target: SparkTarget) -> Iterator[SparkSession]:
 
 
 def _told(error: Exception, target: SparkTarget, log: Path) -> PipelineProblem:
-    with log.open("a", encoding="utf-8") as file:
+    with suppress(OSError), log.open("a", encoding="utf-8") as file:  # the reason goes before its details
         traceback.print_exception(error, file=file)
     if gone := gone_since(target):
         return PipelineProblem(gone, NO_SPARK)
