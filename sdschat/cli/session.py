@@ -244,14 +244,14 @@ def refuse_namesakes(chosen: Chosen, name: str) -> None:
 
 
 def _use_broker_of(chosen: Chosen, store: Store, channels: Sequence[str]) -> None:
-    """Use the broker of the private channels among these, as their links named it."""
+    """Use the broker of the private channels among these, as of the last time, or as their links named it."""
     brokers = {broker for channel in channels if (broker := broker_of(store, channel))}
     if len(brokers) > 1:
         raise CommandProblem(
             f"These channels are on different brokers: {', '.join(sorted(brokers))}. Join them one by one.", WRONG_USE
         )
     for broker in brokers:
-        chosen.general["broker"] = FoundSettings(broker, "the invite")
+        chosen.general["broker"] = FoundSettings(broker, "the channel")
 
 
 async def _keep(node: Node) -> None:

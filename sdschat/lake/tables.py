@@ -207,7 +207,6 @@ class Tables:
     def adopt(self, table: type, files: Mapping[str, int], buckets: Collection[str] = BUCKETS) -> None:
         """Replace the table, or these buckets of it, by Parquet files that another engine wrote below its place, given
         with their sizes. Those of a bucket are in a folder `bucket=…`."""
-
         there = self._look(table) or self._create(table)
         by = [BUCKET] if table in BUCKETED else []
         buckets_of = {path: path.partition(f"{BUCKET}=")[2].partition("/")[0] for path in files}

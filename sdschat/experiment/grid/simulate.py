@@ -79,8 +79,8 @@ def _died(runs: Sequence[Run]) -> PipelineProblem:
 
 
 class RunTable:
-    """A file of runs, one a line. Of several lines about one run the last counts; one that cannot be read, as a process
-    leaves it that is killed while it writes, is of a run that is done again."""
+    """A file of runs, one a line. Of several lines about one run the last counts. A process that is killed while it
+    writes may leave half a line. Its run is done again."""
 
     def __init__(self, lake: Path) -> None:
         """Make the folder. Raises PipelineProblem if it cannot be written."""

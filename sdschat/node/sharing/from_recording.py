@@ -55,7 +55,8 @@ class SharedRecording:
         return SharedEvents(self._channel, self._recording.sender_id, nicks, self._has_texts, lines)
 
     def _without_hidden(self, line: Line) -> Line:
-        """Return a line without the packet of what was never shown: of somebody muted, or of a stranger who waits."""
+        """Return a line without the packet of a message that was not shown in this time: of somebody muted, or of a
+        stranger who waits; and of one that is not understood."""
         if "packet" not in line:
             return line
         message = self._codec.decode(base64.b64decode(line["packet"]))
