@@ -15,7 +15,7 @@ from sdschat.node.private.record import (
     private_channels,
     take_link,
 )
-from sdschat.node.view.user_texts import last_broker
+from sdschat.node.view.user_texts import last_broker, saved_text
 from sdschat.transport.address import parse_url
 from sdschat.transport.base import new_channel
 
@@ -125,7 +125,7 @@ def broker_of(store: PrivateValues, text: str) -> str:
     record = load_record(store, full_name(store, text))
     if record is None:
         return ""
-    last = (store.value(f"view.{last_broker(record.name)}") or b"").decode(errors="replace")
+    last = saved_text(store.value, last_broker(record.name))
     return last if "://" in last else record.broker
 
 

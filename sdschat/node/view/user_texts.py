@@ -13,6 +13,11 @@ from sdschat.store.transaction import Transaction
 UNSAVED: Final = (DiskFull, StoreUnavailable)  # nothing was saved, and it can be tried again later
 
 
+def saved_text(value: Callable[[str], bytes | None], name: str) -> str:
+    """Return a text of the user; empty if there is none. `value` reads what is saved by a name."""
+    return (value(f"view.{name}") or b"").decode(errors="replace")
+
+
 class UserTexts:
     """Texts by name. Saving returns False if it cannot be saved now; the node reports the reason itself."""
 
@@ -21,8 +26,7 @@ class UserTexts:
 
     def value(self, name: str) -> str:
         """Return the text that `set_value` saved; empty if there is none."""
-        kept = self.store.value(f"view.{name}")
-        return "" if kept is None else kept.decode(errors="replace")
+        return saved_text(self.store.value, name)
 
     def set_value(self, name: str, text: str) -> bool:
         return self.save(lambda transaction: transaction.set_value(f"view.{name}", text.encode(errors="replace")))
