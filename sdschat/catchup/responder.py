@@ -73,8 +73,9 @@ class ReadingBudgets:
         self._own[peer] = own
         if len(self._own) > _PEERS:
             self._own.popitem(last=False)
-        new = ReadingBudget(READING_BUDGET, READING_RATE_OF_ALL, mono)
-        of_all = self._of_all.setdefault(bool(self._is_known(peer)), new)
+        known = self._is_known(peer)
+        of_all = self._of_all.get(known) or ReadingBudget(READING_BUDGET, READING_RATE_OF_ALL, mono)
+        self._of_all[known] = of_all
         own.refresh(mono)
         of_all.refresh(mono)
         return PeerBudget(own, of_all)
