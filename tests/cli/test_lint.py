@@ -146,19 +146,24 @@ def test_nothing_heard_is_nothing_broken() -> None:
     assert Lint().exit_code == 0
 
 
+async def _listening(broker: Mosquitto, folder: Path) -> subprocess.Popen[bytes]:
+    started = subprocess.Popen(
+        command("tap", "c", "--lint", "--broker", broker.url),
+        cwd=folder,
+        env=environment(folder),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert started.stderr is not None
+    assert b"listening to" in await asyncio.to_thread(started.stderr.readline)
+    return started
+
+
 def test_it_ends_once_nobody_reads_what_it_prints(tmp_path: Path) -> None:
     async def story() -> None:
         async with Mosquitto(tmp_path) as broker:
-            listening = subprocess.Popen(
-                command("tap", "c", "--lint", "--broker", broker.url),
-                cwd=tmp_path,
-                env=environment(tmp_path),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
-            assert listening.stderr is not None
+            listening = await _listening(broker, tmp_path)
             assert listening.stdout is not None
-            assert b"listening to" in await asyncio.to_thread(listening.stderr.readline)
             listening.stdout.close()
             async with connected(quick(broker.url)) as (transport, facts):
                 transport.publish("sds/1/c/msg", CODEC.encode(GOOD))
@@ -175,16 +180,8 @@ def test_it_ends_once_nobody_reads_what_it_prints(tmp_path: Path) -> None:
 def test_a_live_broker(tmp_path: Path) -> None:
     async def story() -> tuple[int, list[dict[str, Any]]]:
         async with Mosquitto(tmp_path) as broker:
-            listening = subprocess.Popen(
-                command("tap", "c", "--lint", "--broker", broker.url),
-                cwd=tmp_path,
-                env=environment(tmp_path),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
-            assert listening.stderr is not None
+            listening = await _listening(broker, tmp_path)
             assert listening.stdout is not None
-            assert b"listening to" in await asyncio.to_thread(listening.stderr.readline)
             async with connected(quick(broker.url)) as (transport, facts):
                 for packet in (CODEC.encode(GOOD), logos_chat()):
                     transport.publish("sds/1/c/msg", packet)

@@ -15,11 +15,18 @@ from sdschat.sds.events import StateChanged
 from sdschat.sds.values import AckState
 from tests.node.catching import start, stop
 from tests.node.test_direct import direct
-from tests.node.worlds import Member, world
+from tests.node.worlds import Member, World, world
 
 
 async def _meets(member: Member, nick: str) -> None:
     await member.until(PresenceChanged, lambda told: told.nick == nick)
+
+
+async def _ann_and_eve(w: World) -> tuple[Member, Member]:
+    ann, eve = start(w, "ann"), start(w, "eve")
+    await _meets(eve, "ann")
+    await _meets(ann, "eve")
+    return ann, eve
 
 
 async def _heard(member: Member, text: str) -> None:
@@ -38,9 +45,7 @@ def test_of_whom_the_user_never_wrote_to_no_more_is_taken_than_a_share(
 
     async def story() -> None:
         async with world(tmp_path) as w:
-            ann, eve = start(w, "ann"), start(w, "eve")
-            await _meets(eve, "ann")
-            await _meets(ann, "eve")
+            ann, eve = await _ann_and_eve(w)
             for text in ("0" * 1000, "1" * 1000):
                 direct(eve).send("ann", text)
                 await _heard(ann, text)
@@ -120,9 +125,7 @@ def test_a_few_forgeries_are_told_in_a_minute() -> None:
 def test_nothing_is_taken_of_who_is_ignored(tmp_path: Path) -> None:
     async def story() -> None:
         async with world(tmp_path) as w:
-            ann, eve = start(w, "ann"), start(w, "eve")
-            await _meets(eve, "ann")
-            await _meets(ann, "eve")
+            ann, eve = await _ann_and_eve(w)
             ann.node.ignore(eve.node.sender_id, True)
             direct(eve).send("ann", "look at me")
             await asyncio.sleep(0.7)
@@ -137,9 +140,7 @@ def test_nothing_is_taken_of_who_is_ignored(tmp_path: Path) -> None:
 def test_what_somebody_writes_who_is_muted_is_kept_and_not_told(tmp_path: Path) -> None:
     async def story() -> None:
         async with world(tmp_path) as w:
-            ann, eve = start(w, "ann"), start(w, "eve")
-            await _meets(eve, "ann")
-            await _meets(ann, "eve")
+            ann, eve = await _ann_and_eve(w)
             ann.node.mute(eve.node.sender_id, True)
             sent = direct(eve).send("ann", "look at me")
             await eve.until(StateChanged, lambda told: told.message_id == sent and told.state is AckState.ACKED)
@@ -154,9 +155,7 @@ def test_the_limits_are_not_for_whom_the_user_verified(tmp_path: Path, monkeypat
 
     async def story() -> None:
         async with world(tmp_path) as w:
-            ann, eve = start(w, "ann"), start(w, "eve")
-            await _meets(eve, "ann")
-            await _meets(ann, "eve")
+            ann, eve = await _ann_and_eve(w)
             ann.node.gate.book.set_standing(eve.node.sender_id, KeyStanding.VERIFIED, 0)
             direct(eve).send("ann", "you know me")
             await _heard(ann, "you know me")

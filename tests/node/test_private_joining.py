@@ -53,18 +53,24 @@ def test_who_comes_by_an_invite_from_before_a_removal_is_told_so_by_members(
     run(scenario)
 
 
+async def _link_of_whom_nobody_answers(here: World) -> str:
+    """Remove carol, then bob, and return a link from after that, once nobody is there any more."""
+    ann, bob, carol = await three_of_whom_carol_is_removed(here)
+    await carol.node.close(0.1)
+    private(ann).remove(bob.node.sender_id)
+    await bob.until(NotAMember)
+    link = link_of(ann)
+    for each in (ann, bob):
+        await each.node.close(0.1)
+    return link
+
+
 def test_whose_new_invite_nobody_answered_yet_is_not_told_that_it_is_of_no_use(tmp_path: Path) -> None:
     """Carol knows operations of others, from before the removal, and not yet what came after her own."""
 
     async def scenario() -> None:
         async with world(tmp_path) as here:
-            ann, bob, carol = await three_of_whom_carol_is_removed(here)
-            await carol.node.close(0.1)
-            private(ann).remove(bob.node.sender_id)
-            await bob.until(NotAMember)
-            link = link_of(ann)
-            for each in (ann, bob):
-                await each.node.close(0.1)
+            link = await _link_of_whom_nobody_answers(here)
             carol = here.start("carol", link)
             await carol.until(MessageDelivered, lambda body: body.said.own)
             assert "no member of garden" in refusal_words(*known_of_us(carol))
@@ -79,13 +85,7 @@ def own_operations(member: Member) -> tuple[bytes, Iterable[SignedOperation]]:
 def test_who_waits_for_an_answer_joins_once_however_often_the_program_starts(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with world(tmp_path) as here:
-            ann, bob, carol = await three_of_whom_carol_is_removed(here)
-            await carol.node.close(0.1)
-            private(ann).remove(bob.node.sender_id)
-            await bob.until(NotAMember)
-            link = link_of(ann)
-            for each in (ann, bob):
-                await each.node.close(0.1)
+            link = await _link_of_whom_nobody_answers(here)
             for channel in (link, "garden", link):
                 carol = here.start("carol", channel)
                 await until([carol], lambda each: len(joinings_of(*own_operations(each))) == 2)

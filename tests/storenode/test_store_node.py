@@ -29,6 +29,10 @@ from tests.node.worlds import InMemory, Member
 from tests.storenode.worlds import Stores, stores
 
 
+def _discovery(w: Stores, server: Member) -> Discovery:
+    return Discovery(server.node, InMemory(w.network, server.node.settings), print, print)
+
+
 async def _archive(w: Stores, server: Member, count: int) -> list[str]:
     ann = w.start("ann")
     await ann.until(PresenceChanged, lambda p: p.nick == "keeper")
@@ -123,7 +127,7 @@ def test_a_channel_that_cannot_be_opened_ends_the_store_that_finds_it(
     async def story() -> None:
         async with stores(tmp_path) as w:
             server, _ = w.start_store("keeper", "elsewhere")
-            discovery = Discovery(server.node, InMemory(w.network, server.node.settings), print, print)
+            discovery = _discovery(w, server)
             discovery.start()
             monkeypatch.setattr(server.node, "join", damaged)
             w.start("ann", "attic").node.send("attic", "hello")
@@ -138,7 +142,7 @@ def test_a_packet_that_hits_a_fault_of_ours_ends_no_store(tmp_path: Path) -> Non
     async def story() -> None:
         async with stores(tmp_path) as w:
             server, _ = w.start_store("keeper", "elsewhere")
-            discovery = Discovery(server.node, InMemory(w.network, server.node.settings), print, print)
+            discovery = _discovery(w, server)
             discovery._heard(HandlerFailed(IndexError("no such field"), None))
             assert [told.detail for told in server.of(TroubleMet)] == ["IndexError: no such field"]
             assert not server.node.failed.done()
@@ -150,7 +154,7 @@ def test_a_broker_that_refuses_to_tell_of_all_channels_is_told(tmp_path: Path) -
     async def story() -> None:
         async with stores(tmp_path) as w:
             server, _ = w.start_store("keeper", "elsewhere")
-            discovery = Discovery(server.node, InMemory(w.network, server.node.settings), print, print)
+            discovery = _discovery(w, server)
             discovery._heard(SubscribeRefused("sds/1/+/msg", "The broker refused it."))
             assert [told.detail for told in server.of(TroubleMet)] == ["The broker refused it."]
 

@@ -11,19 +11,25 @@ from tests.transport.worlds import client, quick, run
 _MANY = 64
 
 
+async def _take_in(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+    """Accept a connection and its subscriptions. Return what stands for no properties: nothing before MQTT 5."""
+    five = (await reader.read(1000))[8] == 5
+    none = b"\0" if five else b""
+    writer.write(b"\x20" + bytes([2 + len(none)]) + b"\0\0" + none)
+    number = (await reader.read(1000))[2:4]
+    writer.write(b"\x90" + bytes([4 + len(none)]) + number + none + b"\1\1")
+    return none
+
+
 def test_packets_that_are_never_released_are_not_kept() -> None:
     """We subscribe with QoS 1, so no broker has a packet of QoS 2 for us. One that sends them had each kept: up to
     65,535 of a mebibyte."""
 
     async def scenario() -> None:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            five = (await reader.read(1000))[8] == 5
-            more = b"\0" if five else b""
-            writer.write(b"\x20" + bytes([2 + len(more)]) + b"\0\0" + more)
-            number = (await reader.read(1000))[2:4]
-            writer.write(b"\x90" + bytes([4 + len(more)]) + number + more + b"\1\1")
+            none = await _take_in(reader, writer)
             for packet_id in range(1, _MANY):
-                body = b"\0\x0bsds/1/x/msg" + packet_id.to_bytes(2) + more + bytes(50)
+                body = b"\0\x0bsds/1/x/msg" + packet_id.to_bytes(2) + none + bytes(50)
                 writer.write(bytes([0x34, len(body)]) + body)
             with contextlib.suppress(ConnectionError):
                 await reader.read()
@@ -45,11 +51,7 @@ def test_packets_that_are_never_released_are_not_kept() -> None:
 def test_a_broker_that_hangs_up_at_a_small_packet_is_not_said_to_want_less() -> None:
     async def scenario() -> None:
         async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            five = (await reader.read(1000))[8] == 5
-            more = b"\0" if five else b""
-            writer.write(b"\x20" + bytes([2 + len(more)]) + b"\0\0" + more)
-            number = (await reader.read(1000))[2:4]
-            writer.write(b"\x90" + bytes([4 + len(more)]) + number + more + b"\1\1")
+            await _take_in(reader, writer)
             with contextlib.suppress(ConnectionError):
                 await reader.read(1000)
             writer.close()
