@@ -163,6 +163,18 @@ async def test_a_terminal_that_never_tells_the_focus_notifies_who_uses_no_keys(s
     await s.until(lambda: told == ["lobby"])
 
 
+@staged("lobby", "dev", peers=("bob",))
+async def test_a_mention_in_a_channel_that_is_closed_before_the_next_frame_ends_nothing(s: Stage) -> None:
+    s.app._draw_due = True  # the next frame is a moment away
+    s.say("ann: are you there?")
+    async with asyncio.timeout(10):
+        while not s.app.workspace.calls:
+            await asyncio.sleep(0.001)
+    await s.app.close_channel("lobby")
+    s.app._redraw()
+    assert list(s.app.order) == ["dev"]
+
+
 def _bells(terminal: Terminal) -> int:
     return re.sub(rb"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\\\)", b"", bytes(terminal.written)).count(b"\x07")
 

@@ -82,6 +82,7 @@ class Workspace:
     def remove(self, name: str) -> None:
         del self.models[name]
         self.order.remove(name)
+        self.calls = [call for call in self.calls if call[0] != name]
 
     def show(self, name: str) -> ChannelModel:
         before = self.models.get(self.shown)
