@@ -14,8 +14,10 @@ from sdschat.node.settings import Value
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import create
+from sdschat.tui.lens.inspector import LensInspector
 from sdschat.tui.manual import SIGNS, rows_of
 from sdschat.tui.model.items import NoteItem
+from sdschat.tui.model.words import UNICODE
 from tests.node.worlds import Member, world
 from tests.tui.stage import Stage, stage
 
@@ -65,6 +67,25 @@ def _told(folder: Path, story: Callable[[Stage, Member], object]) -> None:
             await story(made, bob)  # type: ignore[misc]
 
     asyncio.run(run())
+
+
+def test_the_lens_has_a_post_as_it_reads_now(tmp_path: Path) -> None:
+    async def story(made: Stage, bob: Member) -> None:
+        eye = LensInspector(made.app.node, made.app.view)
+        made.app.node.listen(eye.hear)
+
+        def text() -> str | None:
+            shown = eye._view_input("garden", None, "", 80, UNICODE).message(post)
+            return None if shown is None else shown.text
+
+        post = made.app.node.say("garden", "good morning")
+        await made.until(lambda: text() == "good morning")
+        await made.enter("/edit good evening")
+        await made.until(lambda: text() == "good evening (edited)")
+        await made.enter("/delete yes")
+        await made.until(lambda: text() is None)
+
+    _told(tmp_path, story)
 
 
 def test_a_post_is_settled_changed_and_taken_back(tmp_path: Path) -> None:

@@ -83,8 +83,13 @@ class ChannelConversation:
         return [self._shown(message) for message in found]
 
     def message(self, message_id: str) -> Shown | None:
+        found = self.uncovered(message_id)
+        return None if found is None else self.covered(found)
+
+    def uncovered(self, message_id: str) -> Shown | None:
+        """Return a message with its text, also where nothing of its author is shown."""
         detail = self._reader.message(self.name, message_id, ancestors=0)
-        return None if detail is None else self.covered(self._shown(detail.message))
+        return None if detail is None else self._shown(detail.message)
 
     def covered(self, shown: Shown) -> Shown:
         """Return a message without its text if nothing of its author is shown: it is listed nowhere, and may be

@@ -232,9 +232,9 @@ class MembersConversation(ChannelConversation):
         found = list(islice(filter(is_listed, log.before(before)), limit))
         return [shown_post(placed) for placed in reversed(found)]
 
-    def message(self, message_id: str) -> Shown | None:
+    def uncovered(self, message_id: str) -> Shown | None:
         found = self._log().get(message_id)
-        return None if found is None else self.covered(shown_post(found))
+        return None if found is None else shown_post(found)
 
     def find_ids(self, prefix: str, limit: int = 10) -> list[str]:
         return self._log().find_ids(prefix.lower())[:limit]

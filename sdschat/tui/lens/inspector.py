@@ -8,7 +8,15 @@ from functools import lru_cache
 from typing import Final, TypeVar
 
 from sdschat.node.channel.extension import Watcher
-from sdschat.node.events import Joined, NodeEvent
+from sdschat.node.events import (
+    Joined,
+    MessageWithheld,
+    NodeEvent,
+    OperationsReworded,
+    PostDeleted,
+    PostEdited,
+    PostRewritten,
+)
 from sdschat.node.node import Node
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.conversations import Conversations
@@ -42,6 +50,7 @@ VIEWS: Final[Mapping[str, View]] = dict(zip(VIEW_NAMES, _IN_ORDER, strict=True))
 _OF_MEMBERS: Final = frozenset({"tree", "clock", "checkpoint", "committee"})
 _EARLIER: Final = 200  # messages of the log from before the observation began
 _REMEMBERED: Final = 1024
+_CHANGES_TEXT: Final = (PostEdited, PostDeleted, PostRewritten, OperationsReworded, MessageWithheld)
 _log = logging.getLogger("sdschat.tui")
 
 
@@ -66,7 +75,7 @@ class LensInspector:
         self._view = view
         self._traces: dict[str, LensTrace] = {}
         self._watchers: dict[str, Watcher] = {}
-        self._message = lru_cache(maxsize=_REMEMBERED)(self._look_up)
+        self._found = lru_cache(maxsize=_REMEMBERED)(self._look_up)
         for channel in node.sessions:
             self._watch(channel)
         for event in list(node.recent):
@@ -94,6 +103,8 @@ class LensInspector:
             return
         if isinstance(event.body, Joined):
             self._watch(event.channel)
+        if isinstance(event.body, _CHANGES_TEXT):
+            self._found.cache_clear()
         self.trace(event.channel).hear(event)
 
     def _watch(self, channel: str) -> None:
@@ -147,6 +158,12 @@ class LensInspector:
             tag = log.tag_of(sender_id, nick)
             return tagged_nick(clean_name(nick, limit=NAME_LIMIT - len(tag) - 1), tag)
 
+        def message(message_id: str) -> Shown | None:
+            try:
+                return log.covered(self._found(channel, message_id))
+            except LookupError:
+                return None
+
         def raw(message_id: str) -> bytes | None:
             held = session.channel.state.incoming.buffered.get(message_id)
             return log.raw(message_id) if held is None else held.raw
@@ -155,7 +172,7 @@ class LensInspector:
             peek(session, node.sender_id, node.clock.now()),
             self.trace(channel),
             _once(nick_of),
-            lambda message_id: self._known(channel, message_id),
+            message,
             _once(log.own),
             raw,
             selection,
@@ -170,14 +187,8 @@ class LensInspector:
             log.journey if isinstance(log, MembersConversation) else None,
         )
 
-    def _known(self, channel: str, message_id: str) -> Shown | None:
-        try:
-            return self._message(channel, message_id)
-        except LookupError:
-            return None
-
     def _look_up(self, channel: str, message_id: str) -> Shown:
-        shown = self._view.channel(channel).message(message_id)
+        shown = self._view.channel(channel).uncovered(message_id)
         if shown is None:
             raise LookupError  # so that the cache does not keep it: the message may still arrive
         return shown

@@ -86,6 +86,17 @@ def test_the_matrix_tells_proven_from_possible(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
+def test_a_text_that_is_hidden_now_is_in_no_view(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with looking(tmp_path, "bob") as look:
+            said = look.say("bob", "by bob")
+            await look.until("matrix", "by bob", selection=said)
+            look.own.node.ignore(look["bob"].node.sender_id, True)
+            assert "by bob" not in look.text("matrix", said)
+
+    asyncio.run(story())
+
+
 def test_the_matrix_has_whole_names_where_there_is_room(tmp_path: Path) -> None:
     """Names were cut to six letters at every width: two keys of one nick looked the same."""
 
