@@ -82,6 +82,21 @@ async def test_reply_without_an_id_answers_the_selection(s: Stage) -> None:
     assert told.said.opened.reply_to == message_id
 
 
+@staged(peers=("bob",))
+async def test_reply_takes_a_word_for_an_id_only_where_it_looks_like_one(s: Stage) -> None:
+    """A text that began with "bad" answered another message than the selected one, and lost its first word."""
+    ids = [s.say(f"line {number}") for number in range(40)]
+    await s.until_text("line 39")
+    plain = next(one for one in ids if one[:3].isdigit())
+    mixed = next(one for one in ids if not one[:3].isdigit() and not one[:3].isalpha() and one != ids[-1])
+    await s.press("alt+up")
+    await s.enter(f"/reply {plain[:3]} to you")
+    await s.enter(f"/reply {mixed[:8]} to them")
+    answered = {item.text: item.reply_to for item in s.app.model.timeline.messages()}
+    assert answered[f"{plain[:3]} to you"] == ids[-1]
+    assert answered["to them"] == mixed
+
+
 @staged()
 async def test_reply_needs_a_message(s: Stage) -> None:
     await s.enter("/reply hello")

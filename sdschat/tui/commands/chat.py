@@ -10,7 +10,7 @@ from sdschat.node.view.values import by_name
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.delivery import name_of
 from sdschat.tui.model.items import MessageItem, first_words
-from sdschat.tui.model.results import CommandError
+from sdschat.tui.model.results import CommandError, is_like_an_id
 from sdschat.tui.model.words import count, duration, listed, nick_text, short
 from sdschat.tui.row_lines import fate_words
 
@@ -31,10 +31,12 @@ def _say(host: Host, argument: str) -> None:
 
 
 def _reply(host: Host, argument: str) -> None:
-    """Answer the message whose id begins the argument, or the selected one."""
+    """Answer the message whose id begins the argument, or the selected one. With one selected, a first word that may
+    also be one of a text is one."""
     word, _, text = argument.partition(" ")
-    found = host.conversation.find_ids(word, 2) if len(word) >= 3 else []
-    if len(found) == 1 and (host.selection is None or text):
+    may_be_id = len(word) >= 3 and (host.selection is None or (text and is_like_an_id(word)))
+    found = host.conversation.find_ids(word, 2) if may_be_id else []
+    if len(found) == 1:
         message_id = found[0]
     else:
         message_id, text = host.find_message(""), argument
@@ -121,7 +123,7 @@ def _need_network(host: Host) -> None:
 
 
 def _ids(host: Host, argument: str) -> Iterable[str]:
-    return [short(entry.message_id, 6) for entry in reversed(list(host.model.timeline.messages()))]
+    return [short(entry.message_id, 8) for entry in reversed(list(host.model.timeline.messages()))]
 
 
 COMMANDS = (

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from string import hexdigits
-
 from sdschat.node.view.members import has_members, members_of
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.items import first_words
-from sdschat.tui.model.results import CommandError
+from sdschat.tui.model.results import CommandError, is_like_an_id
 from sdschat.tui.model.words import clean_name
 
 _QUOTED = 40
@@ -17,8 +15,8 @@ def _edit(host: Host, argument: str) -> None:
     try:
         members = members_of(host.view.node, host.channel)
         word, _, rest = argument.partition(" ")
-        named = _named(host, word) if _is_like_an_id(word) else None
-        if named is None and _is_like_an_id(word):
+        named = _named(host, word) if is_like_an_id(word) else None
+        if named is None and is_like_an_id(word):
             raise CommandError(
                 f"{_no_post(word)} Nothing is changed. To begin a text with {word}, name the post first."
             )
@@ -69,12 +67,6 @@ def _named(host: Host, word: str) -> str | None:
     """Return the post whose id begins with a word; None if there is none, or several."""
     found = host.conversation.find_ids(word.lower(), 2) if len(word) >= 3 else []
     return found[0] if len(found) == 1 else None
-
-
-def _is_like_an_id(word: str) -> bool:
-    """True for a word that is rather the beginning of an id than of a text."""
-    mixed = any(one.isdigit() for one in word) and any(one.isalpha() for one in word)
-    return set(word.lower()) <= set(hexdigits) and (len(word) >= 8 or (len(word) >= 3 and mixed))
 
 
 def _no_post(word: str) -> str:

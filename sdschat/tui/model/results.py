@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from string import hexdigits
 from typing import Final, NamedTuple
 
 from sdschat.node.files import expanded
@@ -37,6 +38,12 @@ def typed_path(text: str) -> Path:
         return expanded(text)
     except ValueError as error:
         raise CommandError(str(error)) from error
+
+
+def is_like_an_id(word: str) -> bool:
+    """True for a word that is rather the beginning of an id than of a text."""
+    mixed = any(one.isdigit() for one in word) and any(one.isalpha() for one in word)
+    return set(word.lower()) <= set(hexdigits) and (len(word) >= 8 or (len(word) >= 3 and mixed))
 
 
 def switched(name: str, argument: str, now: bool) -> bool:
