@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import resource
+from collections.abc import Awaitable
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from sdschat.node.private.record import create_private
 from sdschat.node.view.moments import parse_moment
 from sdschat.node.view.private import invite
+from sdschat.tui.model.results import CommandError
 from tests.tui.stage import Stage, staged
 
 NOW = datetime(2025, 11, 20, 12, 0, 0)
@@ -322,6 +327,23 @@ async def test_export_writes_the_log_and_never_over_a_file(s: Stage) -> None:
     assert lines[1] == "    and more"
     await s.enter(f"/export {path}")
     assert "is there already" in s.hint()
+
+
+@staged()
+async def test_the_node_works_on_during_an_export_and_a_failed_one_leaves_no_file(s: Stage) -> None:
+    """A part of a log stood there like the whole, and a second try was refused for it."""
+    path, turns, export = Path(s.world.folder) / "out.txt", list[int](), s.app.registry.find("export").run
+    await talk(s, 3, "{}" + "-" * 2000)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    asyncio.get_running_loop().call_soon(turns.append, 1)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+        with pytest.raises(CommandError, match="cannot be written"):
+            await cast("Awaitable[None]", export(s.app, str(path)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert turns
+    assert not path.exists()
 
 
 @staged(peers=("bob",))

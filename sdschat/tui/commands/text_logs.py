@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Iterable
-from typing import Final
+from typing import IO, Final
 
 from sdschat.node.files import open_private
 from sdschat.node.view.members import has_members
 from sdschat.tui.host import Command, Host
+from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.results import CommandError, typed_path
 from sdschat.tui.model.words import clean, count
 from sdschat.tui.text_log import OFF, ON, message_lines
@@ -15,25 +18,33 @@ from sdschat.tui.text_log import OFF, ON, message_lines
 _OTHER_FORMATS: Final = frozenset({".json", ".jsonl", ".ndjson", ".md", ".parquet"})
 
 
-def _export(host: Host, argument: str) -> None:
-    """Write the whole log to a text file, 500 messages at a time, so that memory use stays small."""
+async def _export(host: Host, argument: str) -> None:
+    """Write the whole log to a text file, 500 messages at a time: memory use stays small, and the node works on."""
     if not argument:
         raise CommandError("/export needs a file: /export lobby.txt. `sdschat log` has more formats.")
     path = typed_path(argument)
     if path.suffix in _OTHER_FORMATS:
         raise CommandError(f"/export writes text: {path.stem}.txt. `sdschat export` writes {path.suffix} files.")
-    if path.exists():
-        raise CommandError(f"{path} is there already. Choose another name.")
-    after, written = (-1, ""), 0
     try:
         with open_private(path, "x", errors="backslashreplace") as file:
-            while found := host.conversation.messages(after=after, limit=500):
-                for shown in found:
-                    file.write(message_lines(host.model.entry_for(shown), host.model))
-                after, written = found[-1].key, written + len(found)
+            written = await _write(file, host.model)
+    except FileExistsError:
+        raise CommandError(f"{path} is there already. Choose another name.") from None
     except OSError as error:
-        raise CommandError(f"{path} cannot be written: {error.strerror}.") from error
+        with contextlib.suppress(OSError):
+            path.unlink()  # it was not there before, and what is in it is not all
+        raise CommandError(f"{path} cannot be written: {error.strerror}. Choose another place.") from error
     host.answer(f"{count(written, 'message')} written to {path}", "export")
+
+
+async def _write(file: IO[str], model: ChannelModel) -> int:
+    """Write all messages of a conversation, and return their number."""
+    after, written = (-1, ""), 0
+    while found := model.conversation.messages(after=after, limit=500):
+        file.writelines(message_lines(model.entry_for(shown), model) for shown in found)
+        after, written = found[-1].key, written + len(found)
+        await asyncio.sleep(0)
+    return written
 
 
 def _log(host: Host, argument: str) -> None:
