@@ -131,10 +131,9 @@ class Replica:
         assert self.me is not None
         slots = self.committee.slots
         mine = slots[self.me]
-        named = [(one, self.committee.nameable(slots[one])) for one in sorted(self.fresh)]
-        found = [(one, seq, slots[one].id_of(seq)) for one, seq in named if seq > mine.clock.get(one, 0)]
-        delta = tuple((one, seq) for one, seq, known in found if known is not None)
-        ids = [mine.id, *(known for _, _, known in found if known is not None)]
+        news = self._unnamed(mine)
+        delta = tuple((one, seq) for one, seq, _ in news)
+        ids = [mine.id, *(known for _, _, known in news)]
         parent = self.tree.last
         while parent is not None and parent.dead and parent.before is not None:
             body = parent.operation.body
@@ -144,6 +143,13 @@ class Replica:
         assert parent is not None
         turn, ended = self.turn.number, self.committee.ended
         return OperationBody(self.me, mine.seq + 1, parent.id, delta, checksum(ids), turn, ended, event, statements)
+
+    def _unnamed(self, mine: Slot) -> list[tuple[int, int, bytes]]:
+        """Return the slot, number and id of each operation that our next one names anew."""
+        slots = self.committee.slots
+        named = [(one, self.committee.nameable(slots[one])) for one in sorted(self.fresh)]
+        found = ((one, seq, slots[one].id_of(seq)) for one, seq in named if seq > mine.clock.get(one, 0))
+        return [(one, seq, known) for one, seq, known in found if known is not None]
 
     def compact(self) -> list[TreeNode]:
         """Drop the operations behind the checkpoint, and return them.
@@ -238,8 +244,8 @@ class Replica:
         slots = self.committee.slots
         self.named = tuple((one, max(slot.clock.get(one, 0), slots[one].base.seq), seq) for one, seq in body.delta)
         slot.advance(node, self.committee.open)
-        if body.slot == self.me:
-            self.fresh.clear()
+        if body.slot == self.me:  # it may come from a copy of this profile, which did not know all that we do
+            self.fresh = {one for one, _, _ in self._unnamed(slot)}
         else:
             self.fresh.add(body.slot)
         if slot.last is not None and body.seq > slot.last:
@@ -316,9 +322,7 @@ class Replica:
                 self.leaves_passed += 1
                 self.ends_passed = max(self.ends_passed, self.leaves_passed)
             if body.author == writer and slot.last is None:
-                self._prove(
-                    slot, self._words_needed(slot, seq)
-                )  # others lack them, and the checkpoint came here by them
+                self._prove(slot, self._words_needed(slot, seq))  # others lack them, and we came here by them
                 self._close(slot, seq, "left")
         else:
             self.chat.apply(body, self.mark.number, self.committee.same_person)
@@ -337,10 +341,8 @@ class Replica:
             bodies = (node.operation.body for node in self.tree.walk() if not node.dead and not node.released)
             self.namers += [(body.slot, body.seq) for body in bodies if self.committee.names_uncounted(body.delta)]
         self.changes.append(Closed(slot.number, last, why, tuple(lost)))
-        if why == "left" and not self.voters():
-            self._end_turn(
-                None, self.committee.open
-            )  # all electors left: their last words are known, and decide nothing
+        if why == "left" and not self.voters():  # the last words of all electors are known, and decide nothing
+            self._end_turn(None, self.committee.open)
 
     def _prove(self, slot: Slot, proof: int) -> None:
         """Name what this member said up to `proof`, until everybody knows of its end: what follows here rests on it.

@@ -7,7 +7,7 @@ from copy import deepcopy
 import pytest
 
 from sdschat.timber.events import Forked, Renumbered
-from sdschat.timber.values import EventBody, Kind, Statements, Sync
+from sdschat.timber.values import CheckpointMark, EventBody, Kind, Statements, Sync
 from tests.timber.group import Group, Node
 from tests.timber.world import key_of, signed_event
 
@@ -126,3 +126,29 @@ def test_whoever_writes_a_number_twice_is_shown_what_it_wrote_before() -> None:
     group["alice"].up = True
     group.settle(10_000)
     assert {one.slot for one in bob.heard(Forked)} == {1}
+
+
+def test_operations_of_ours_that_come_back_hide_none_that_they_do_not_name() -> None:
+    """Bob has carol's last word before his own operation of another day, which does not name it. He never named it, so
+    that no checkpoint passed it."""
+    group = Group(*NAMES)
+    group.settle()
+    bob, carol = group["bob"], group["carol"]
+    old = deepcopy(bob.store)
+    group.sides = {"carol": 1}
+    carol.engine.say("last word", group.now)
+    group.carry(carol)
+    group.settle(1000)
+    hers = [node.operation for node in carol.engine.operations() if node.operation.body.slot == 2]
+    group.say("bob", "lost with the disk")
+    others = [node.operation for node in bob.engine.operations() if node.operation.body.slot != 2]
+    carol.up = False
+    bob.store = old
+    bob.boot(group.now)
+    group.sides = {}
+    for operations in (hers, others):
+        for name in ("alice", "bob"):
+            group.deliver(name, Sync(CheckpointMark(0, b""), (), bytes(32), tuple(operations)), "alice")
+    group.settle(4000)
+    slots = group["alice"].engine._core.replica.committee.slots
+    assert slots[1].clock[2] == slots[2].seq
