@@ -17,6 +17,7 @@ from sdschat.timber.events import (
     MemberChanged,
     Milestone,
     Placed,
+    Replaced,
     Report,
     Settled,
 )
@@ -175,6 +176,8 @@ class EngineState:
             first = self._is_first(node, name)
             if (held := self.where.get(name)) is None or node.label < held.label:
                 self.where[name] = node
+                if held is not None and (before := held.operation.body.event) and self.front.has_other(before):
+                    self.events.append(Replaced(name))
             self.named.append(name)
             self.front.add(event, node)
             self.touched.add(event)
@@ -188,8 +191,7 @@ class EngineState:
                 self.idle_writes = 0
             if first and event.body.kind is Kind.INVITE:
                 self.events.append(MemberChanged(-1, member_id(event.body.key), "invited"))
-        made = None if event is None else event.body
-        self.events.append(Placed(node.id, body.slot, body.seq, made, first, node.after is None))
+        self.events.append(Placed(node.id, body.slot, body.seq, event and event.body, first, node.after is None))
 
     def _touch_named(self) -> None:
         """Note the events that the writer of the newest operation is known to have now."""
@@ -217,9 +219,8 @@ class EngineState:
         return None if node is None else node.operation.body.event
 
     def _save(self, node: TreeNode) -> None:
-        operation = node.operation
-        row = OperationRow(operation.body.slot, operation.body.seq, node.arrival, operation.raw, operation.signature)
-        self.journal.put(row)
+        body, raw, signature = node.operation
+        self.journal.put(OperationRow(body.slot, body.seq, node.arrival, raw, signature))
 
     def absorb(self) -> None:
         """Take in what followed from new operations."""
@@ -307,6 +308,8 @@ class EngineState:
             self.front.forget()
         for node in change.lost:
             event = node.operation.body.event
+            if event is not None and self.front.has_other(event):
+                self.events.append(Replaced(event.name))
             if event is None or self.known(event.name):
                 continue
             if event.name in self.own:

@@ -104,6 +104,12 @@ class StateAdopted(NamedTuple):
     returned: bool  # there were operations of ours: the others went on while we were away
 
 
+class Replaced(NamedTuple):
+    """An event has the place of another one with its name: somebody signed two events of one number."""
+
+    name: PostId
+
+
 class Forked(NamedTuple):
     """Somebody signed two operations of one number. Both are the proof; `held` may be compacted already."""
 
@@ -135,6 +141,7 @@ Report = (
     | Decided
     | Rewritten
     | StateAdopted
+    | Replaced
     | Forked
     | Rejected
 )

@@ -82,6 +82,14 @@ class FrontChat:
         elif self._where.get(name) is node:
             self._changed.append(name)  # it was unwritten, or behind its second copy
 
+    def has_other(self, event: SignedEvent) -> bool:
+        """True if another event of this name comes first. Of two, the first one will count, so all is made anew."""
+        node = self._where.get(event.name)
+        if node is None or node.operation.body.event == event:
+            return False
+        self.forget()
+        return True
+
     def settled(self, event: SignedEvent) -> None:
         """Note that the checkpoint passed an operation with this event."""
         layer = self._layer

@@ -7,11 +7,20 @@ import random
 import pytest
 
 from sdschat.node.members.engine_events import EngineEvents
-from sdschat.node.members.events import CheckpointPassed, DeliveryChanged, MemberStatusChanged, StateTaken
+from sdschat.node.members.events import (
+    CheckpointPassed,
+    DeliveryChanged,
+    MemberStatusChanged,
+    PostDeleted,
+    PostEdited,
+    PostSaid,
+    StateTaken,
+)
 from sdschat.timber.events import CheckpointMoved, MemberChanged, StateAdopted
-from sdschat.timber.values import sender_of
+from sdschat.timber.values import CheckpointMark, Kind, Sync, sender_of
 from tests.timber.group import Group, Node
 from tests.timber.test_cost import calls
+from tests.timber.test_front import two_of_one_number
 
 
 def _told(node: Node) -> EngineEvents:
@@ -114,6 +123,33 @@ def test_the_checkpoint_is_told_with_the_last_operation_of_its_place() -> None:
     assert sum(isinstance(report, CheckpointMoved) for report in group["ann"].reports) > 1
     moved = [event for event in told.events(group["ann"].reports) if isinstance(event, CheckpointPassed)]
     assert [(one.number, one.last) for one in moved] == [(engine.checkpoint.number, engine.last_settled().hex())]
+
+
+@pytest.mark.parametrize("first", [Kind.SAY, Kind.DELETE])
+@pytest.mark.parametrize("second", [Kind.SAY, Kind.DELETE])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_what_was_told_is_what_is_shown_where_an_author_signs_two_events_of_one_number(
+    first: Kind, second: Kind, swapped: bool
+) -> None:
+    group = Group("ann", "bob", "cas")
+    group.settle(60_000)
+    ann = group["ann"]
+    told, before = _told(ann), len(ann.reports)
+    shown: dict[str, str] = {}
+    one, other = two_of_one_number(group, first, second)
+    for operation in (other, one) if swapped else (one, other):
+        ann.texts()
+        group.deliver("ann", Sync(CheckpointMark(0, b""), (), bytes(32), (operation,)), "bob")
+        for event in told.events(ann.reports[before:]):
+            match event:
+                case PostSaid(post, _, _):
+                    shown[post.message_id] = post.text
+                case PostEdited(message_id, text, _):
+                    shown[message_id] = text
+                case PostDeleted(message_id, _, _, _):
+                    del shown[message_id]
+        before = len(ann.reports)
+        assert list(shown.values()) == ann.texts()
 
 
 class _Following(Group):

@@ -7,6 +7,7 @@ import itertools
 
 import pytest
 
+from sdschat.timber.events import Replaced
 from sdschat.timber.values import (
     CheckpointMark,
     EventBody,
@@ -78,3 +79,50 @@ def test_a_change_that_waits_is_shown_on_when_its_post_is_settled() -> None:
     assert [one.settled for one in bob.engine.posts()] == [False]
     assert bob.engine.post(view.post.name) is not None
     assert bob.texts() == ["two"]
+
+
+def two_of_one_number(group: Group, first: Kind, second: Kind) -> list[Operation]:
+    """Let cas write one event, and bob another one with its name that cas signed as well: in their linear order."""
+    cas = group["cas"].key
+    name = PostId(2, 1)
+    for time in itertools.count():
+        one, other = (
+            signed_event(group.data_set, cas, EventBody(kind, *name, time, text, None if kind is Kind.SAY else name))
+            for kind, text in ((first, "one"), (second, "other"))
+        )
+        found = [written(group, "cas", one), written(group, "bob", other)]
+        if _id(group, found[0]) < _id(group, found[1]):
+            return found
+    raise AssertionError("not reached")
+
+
+@pytest.mark.parametrize("second", [Kind.SAY, Kind.EDIT])
+@pytest.mark.parametrize("arrives_first", [0, 1])
+def test_of_two_events_of_one_number_all_show_the_one_that_stands_first(arrives_first: int, second: Kind) -> None:
+    """Two members with the same operations showed different posts, for as long as the checkpoint did not pass them."""
+    group = Group("ann", "bob", "cas")
+    group.settle(60_000)
+    both = two_of_one_number(group, Kind.SAY, second)
+    told: list[str] = []
+    for operation in (both[arrives_first], both[1 - arrives_first]):
+        group["ann"].texts()  # from here on it is kept up
+        group.deliver("ann", Sync(CheckpointMark(0, b""), (), bytes(32), (operation,)), "bob")
+        told = group["ann"].texts()
+    assert told == ["one"]
+    assert group["ann"].heard(Replaced) == ([Replaced(PostId(2, 1))] if arrives_first else [])
+
+
+def test_where_the_first_of_two_events_is_lost_with_its_operation_the_other_one_is_told() -> None:
+    group = Group("ann", "bob", "cas")
+    group.settle(60_000)
+    both = two_of_one_number(group, Kind.SAY, Kind.SAY)
+    ann = group["ann"]
+    group.deliver("ann", Sync(CheckpointMark(0, b""), (), bytes(32), tuple(both)), "bob")
+    assert ann.texts() == ["one"]
+    core = ann.engine._core
+    cas = core.replica.committee.slots[2]
+    core.replica._close(cas, cas.seq - 1, "removed")
+    core.absorb()
+    group.carry(ann)
+    assert ann.texts() == ["other"]
+    assert ann.heard(Replaced) == [Replaced(PostId(2, 1))]

@@ -187,6 +187,8 @@ class EngineEvents:
                 self._deleted += counts and kind is Kind.DELETE
             case ev.MemberChanged(_, member, status):
                 yield from self._status(sender_of(member), status)
+            case ev.Replaced(name):
+                yield from self._replaced(name)
             case ev.Rewritten(name):
                 yield PostRewritten(self.message_id(name))
             case ev.StateAdopted(mark, peer, again, returned):
@@ -249,6 +251,19 @@ class EngineEvents:
         if post is not None and self._alive.pop(name, None) is not None:
             self._note(name, post.edit)
             yield PostSaid(self.shown(PostView(post, settled=False)), True, "live")
+
+    def _replaced(self, name: PostId) -> Iterator[NodeBody]:
+        """Yield what a post says that was told in other words, or was none, or is none any more."""
+        post = self._engine.front.layer.post(name)
+        if name not in self._alive:
+            if post is not None:
+                self._note(name, post.edit)
+                yield PostSaid(self.shown(PostView(post, settled=False)), True, "live")
+        elif post is None:
+            yield self._forget(name)
+        else:
+            self._alive[name] = post.edit
+            yield PostEdited(self.message_id(name), post.text, self._person(name.author))
 
     def _forget(self, name: PostId, by: str = "") -> PostDeleted:
         message_id = self.message_id(name)
