@@ -151,9 +151,6 @@ class EngineState:
         self.intake.receive(operation, peer, own=own)
         self.absorb()
 
-    def signed_by(self, key: bytes, operation: Operation) -> bool:
-        return self.verify(key, operation_bytes(self.data_set, operation.raw), operation.signature)
-
     def write(self, event: SignedEvent | None, said: Statements) -> Operation:
         """Write an operation of ours."""
         body = self.replica.draft(event, said)

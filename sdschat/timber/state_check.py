@@ -5,11 +5,22 @@ Whether a state is true is another question, and nobody can tell: see `sdschat/t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from sdschat.timber import limits
-from sdschat.timber.values import Kind, SlotRow, State, Value, VoteRow
+from sdschat.timber.committee import Slot
+from sdschat.timber.values import (
+    Kind,
+    Operation,
+    SlotRow,
+    State,
+    Value,
+    Verify,
+    VoteRow,
+    event_bytes,
+    operation_bytes,
+)
 
 
 def check_state(state: State) -> None:
@@ -36,6 +47,17 @@ def check_state(state: State) -> None:
     for operation in state.operations:
         event = operation.body.event
         _require(event is None or event.body.kind is not Kind.GENESIS, "begins again")
+
+
+def is_signed(operation: Operation, key: bytes, slots: Sequence[Slot], data_set: bytes, verify: Verify) -> bool:
+    """True if an operation is signed by its writer, who has this key, and its event by a member that there is."""
+    event = operation.body.event
+    if not verify(key, operation_bytes(data_set, operation.raw), operation.signature):
+        return False
+    if event is None:
+        return True
+    author = event.body.author
+    return author < len(slots) and verify(slots[author].key, event_bytes(data_set, event.raw), event.signature)
 
 
 def _check_slot(row: SlotRow, state: State) -> None:

@@ -16,7 +16,7 @@ from sdschat.timber.core import EngineState
 from sdschat.timber.events import Founded, StateAdopted
 from sdschat.timber.pages import DOUBLINGS, StateGiver, StateTaker, goes_on_from
 from sdschat.timber.replica import Replica
-from sdschat.timber.state_check import check_state
+from sdschat.timber.state_check import check_state, is_signed
 from sdschat.timber.taking_over import take_over
 from sdschat.timber.values import (
     CheckpointMark,
@@ -323,6 +323,8 @@ class Syncing:
         if raw is None:
             return
         state = core.codec.decode_state(raw)
+        if isinstance(state, State) and state.mark != page.mark:
+            state = Refusal(Reason.OTHER_STATE, "of another checkpoint than its pages say")
         if isinstance(state, Refusal):
             core.refuse(peer, state.reason, state.detail)
             self.taker.failed(peer)
@@ -371,7 +373,7 @@ class Syncing:
             replica.load(
                 state,
                 [core.node_of(operation) for operation in state.operations],
-                lambda node, key: core.signed_by(key, node.operation),
+                lambda node, key: is_signed(node.operation, key, replica.committee.slots, core.data_set, core.verify),
             )
         except (ValueError, IndexError):
             core.refuse(peer, Reason.OTHER_STATE, "does not fit together")

@@ -21,9 +21,13 @@ from sdschat.timber.values import (
     AuthorRow,
     Ballot,
     CheckpointMark,
+    EventBody,
+    Kind,
     Now,
+    PostId,
     Reason,
     State,
+    Statements,
     StatePage,
     Sync,
     Value,
@@ -31,7 +35,7 @@ from sdschat.timber.values import (
 )
 from tests.store.samples import CODEC as SDS_CODEC
 from tests.timber.group import Group, Node
-from tests.timber.world import CODEC
+from tests.timber.world import CODEC, signed_event, signed_operation
 
 AT = Now(1_700_000_000_000, 0)
 
@@ -58,13 +62,13 @@ def given() -> tuple[Group, State]:
     return group, state
 
 
-def newcomer(state: State) -> Node:
-    """Return a node that was given a state."""
+def newcomer(state: State, mark: CheckpointMark | None = None) -> Node:
+    """Return a node that was given a state, in a page that says to be of its checkpoint, or of another one."""
     group, _ = given()
     node = Node("new", 9, rounds=6)
     node.engine.join(group.data_set, [group["bob"].id], AT)
     node.engine.greet(group["bob"].id, AT)  # so that it may send a first page
-    page = StatePage(CheckpointMark(state.mark.number, bytes(32)), 0, 1, CODEC.encode_state(state))
+    page = StatePage(mark or state.mark, 0, 1, CODEC.encode_state(state))
     node.engine.receive(group["bob"].id, page, AT)
     ready = node.engine.take()
     node.store.apply(ready.writes)
@@ -130,14 +134,35 @@ def changed(rng: random.Random, value: Any) -> Any:
     return rng.choice([0, 1, 2, 3, 7, 99, 4095, 2**31, 2**63]) if isinstance(value, int) else value
 
 
-def test_whatever_is_in_a_state_the_program_goes_on(tmp_path: Path) -> None:
+def changed_in_front(rng: random.Random, state: State) -> State:
+    """Return a state with one of bob's operations in front of it changed, and signed by him again."""
+    group, _ = given()
+    bob = group["bob"].key
+    operations = list(state.operations)
+    at = rng.choice([at for at, one in enumerate(operations) if one.body.slot == 1])
+    body = changed(rng, operations[at].body)
+    if body.event is not None:
+        body = body._replace(event=signed_event(group.data_set, bob, body.event.body))
+    operations[at] = signed_operation(group.data_set, bob, body)
+    return state._replace(operations=tuple(operations))
+
+
+def changed_twice(rng: random.Random, state: State) -> State:
+    found: State = changed(rng, changed(rng, state))
+    return found
+
+
+@pytest.mark.parametrize("change", [changed_twice, changed_in_front])
+def test_whatever_is_in_a_state_the_program_goes_on(
+    change: Callable[[random.Random, State], State], tmp_path: Path
+) -> None:
     group, state = given()
     taken = 0
     store = Store.open(tmp_path / "chat.db", SDS_CODEC)
     for seed in range(300):
         rng = random.Random(seed)
         try:
-            node = newcomer(changed(rng, changed(rng, state)))
+            node = newcomer(change(rng, state))
         except (ValueError, TypeError, OverflowError, AttributeError):
             continue  # nothing that could be sent
         if not node.heard(StateAdopted):
@@ -168,3 +193,27 @@ def test_a_number_that_no_database_holds_is_refused(field: str, number: int) -> 
     node = newcomer(state._replace(posts=tuple(post._replace(**false) for post in state.posts)))
     assert not node.heard(StateAdopted)
     assert node.engine.refusals == {Reason.MALFORMED: 1}
+
+
+def test_a_state_of_an_older_checkpoint_than_its_pages_say_is_refused() -> None:
+    _, state = given()
+    later = CheckpointMark(state.mark.number + 1, state.mark.hash)
+    node = newcomer(state, later)
+    assert not node.heard(StateAdopted)
+    assert node.engine.refusals == {Reason.OTHER_STATE: 1}
+
+
+@pytest.mark.parametrize("kind", [Kind.SAY, Kind.EDIT, Kind.DELETE])
+@pytest.mark.parametrize("author", [0, 99])
+def test_an_event_in_front_that_its_author_did_not_sign_is_refused_with_the_state(author: int, kind: Kind) -> None:
+    """One of an author that there is not ended the program of whoever asked for the state, at each start. One in the
+    name of another member was shown."""
+    group, state = given()
+    bob, target = group["bob"], None if kind is Kind.SAY else PostId(0, 2)
+    forged = signed_event(group.data_set, bob.key, EventBody(kind, author, 900, 5, "", target))
+    body = bob.engine._core.replica.draft(forged, Statements())
+    operation = signed_operation(group.data_set, bob.key, body)
+    order = (*state.order, (body.slot, body.seq))
+    node = newcomer(state._replace(operations=(*state.operations, operation), order=order))
+    assert not node.heard(StateAdopted)
+    assert node.engine.refusals == {Reason.OTHER_STATE: 1}

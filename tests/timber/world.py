@@ -9,6 +9,7 @@ from hashlib import sha256
 from sdschat.timber.events import Settled
 from sdschat.timber.intake import OperationIntake
 from sdschat.timber.replica import Replica
+from sdschat.timber.state_check import is_signed
 from sdschat.timber.states import state_for
 from sdschat.timber.tree import TreeNode
 from sdschat.timber.values import (
@@ -97,7 +98,8 @@ class Participant:
         assert again == state
         self.replica = Replica()
         nodes = [TreeNode(operation_id(self.data_set, one.raw), one) for one in state.operations]
-        self.replica.load(state, nodes, lambda node, key: True)
+        slots = self.replica.committee.slots
+        self.replica.load(state, nodes, lambda node, key: is_signed(node.operation, key, slots, self.data_set, verify))
         self.intake = OperationIntake(self.replica, self.data_set, verify, lambda node: None)
         self.prefix = list(other.prefix)
         self.counted = list(other.counted)
