@@ -296,11 +296,12 @@ class Syncing:
         """Send the first page of our state to somebody who is not a member, or has not written yet. A member that
         seems to be behind was only slow to say so. Who has nothing asks one of us, when we say that we are here."""
         slot = self.core.replica.committee.member(peer)
-        if (slot is not None and slot.seq) or not self._entitled(peer):
+        if not self._entitled(peer):
             return
         if nothing:
-            self._say_clock(peer)
-        else:
+            if self._may_answer(peer):
+                self._say_clock(peer)
+        elif slot is None or not slot.seq:
             self.giver.offer(peer)
 
     def receive_wanted(self, peer: bytes, wanted: StateWanted) -> None:

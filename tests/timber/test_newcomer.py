@@ -131,3 +131,19 @@ def test_newcomers_ask_those_who_have_something() -> None:
     asked = {packet.peer for node in newcomers for packet in node.sent if isinstance(packet.message, StateWanted)}
     assert asked == {group["alice"].id}
     assert bob.engine.me == 1
+
+
+def test_a_member_that_lost_its_replica_has_a_state_at_once() -> None:
+    """It wrote before, so nobody answered its empty clock, and it waited for the turn in which one of them said its
+    own: up to 20 seconds, by default, for each member."""
+    group = Group("ann", "bob", "cas", sync_interval=600_000)
+    group.say("cas", "one")
+    cas = group["cas"]
+    cas.store.rows.clear()
+    cas.boot(group.now)
+    cas.reports.clear()
+    cas.engine.join(group.data_set, [group["ann"].id, group["bob"].id], group.now)
+    group.carry(cas)
+    group.settle(1000)
+    assert cas.heard(StateAdopted)
+    assert cas.texts() == ["one"]
