@@ -21,8 +21,9 @@ from sdschat.lake.tables import BUCKET, BUCKET_OF, BUCKETED, Tables
 
 _AT_ONCE: Final = 10_000  # rows given to a function
 _MOST_MEMORY: Final = 4 << 30  # bytes
-# As in Spark: hexadecimal digits as a signed number.
-_CONV: Final = """
+# Hexadecimal digits as a signed number, as in Spark; and a number that stands for a text.
+_MACROS: Final = """
+CREATE MACRO number_of(said) AS CAST('0x' || SUBSTRING(MD5(said), 1, 15) AS BIGINT);
 CREATE MACRO conv(digits, base, other) AS CASE
   WHEN ('0x' || digits)::UBIGINT < 9223372036854775808 THEN ('0x' || digits)::UBIGINT::BIGINT
   ELSE (('0x' || digits)::UBIGINT::HUGEINT - 18446744073709551616)::BIGINT END
@@ -36,13 +37,13 @@ def connected(scratch: str) -> Iterator[DuckDBPyConnection]:
         connection.execute(f"SET temp_directory = {_text(scratch)}")
         connection.execute("SET preserve_insertion_order = false")
         connection.execute(f"SET memory_limit = '{half_of_memory(_MOST_MEMORY, _MOST_MEMORY)}B'")
+        connection.execute(_MACROS)
         yield connection
 
 
 @contextmanager
 def open_duck(folder: Path) -> Iterator[DuckLake]:
     with TemporaryDirectory(prefix="sdschat-") as scratch, connected(scratch) as connection:
-        connection.execute(_CONV)
         try:
             yield DuckLake(connection, Tables(str(folder)))
         except duckdb.Error as error:

@@ -76,13 +76,6 @@ BUCKETED: Final = frozenset(KEPT_BY_AUDIT.values()) - {schemas.AuditJournal}
 BUCKETS: Final = frozenset(f"{number:02x}" for number in range(256))
 CHANNEL_KEY: Final = "SUBSTRING(MD5(run_id || CHR(31) || channel), 1, 8)"
 BUCKET_OF: Final = "SUBSTRING(MD5(run_id || CHR(31) || channel), 1, 2)"
-# Numbers for a node, a message, and a version of it. The statements compute them in the same way.
-_MESSAGE: Final = "run_id, channel, message_id"
-NUMBERS: Final = {
-    "member_key": "run_id, channel, node",
-    "message_key": _MESSAGE,
-    "version_key": f"{_MESSAGE}, CAST(lamport AS VARCHAR), sender, ARRAY_TO_STRING(deps, CHR(31)), digest",
-}
 FEW: Final = 50_000  # rows, of which Spark shall above all begin soon
 ROW_SUM: Final = "row_sum"  # a column of these tables: what a row says, as a number
 DAY_MS: Final = 86_400_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -122,10 +123,7 @@ def one_more_in_a_hundred(copies: Path, lake: Path, channels: int = CHANNELS) ->
 
 
 def _append(tables: Tables, copies: Path, as_of: int, which: str, again: str, message_id: str = "message_id") -> None:
-    import duckdb
-
-    from sdschat.lake.compare import number
-    from sdschat.lake.tables import NUMBERS
+    from sdschat.lake.duck import connected
 
     noted = {
         "nick": "NULL::VARCHAR",
@@ -146,10 +144,16 @@ def _append(tables: Tables, copies: Path, as_of: int, which: str, again: str, me
         f"SELECT * EXCLUDE (origin) REPLACE ({message_id} AS message_id), {columns}, {as_of}::BIGINT AS as_of "
         f"FROM '{copies}/*.parquet' WHERE {which}"
     )
-    numbers = ", ".join(f"{number(said)} AS {name}" for name, said in NUMBERS.items())
+    message = "run_id, channel, message_id"
+    keys = {
+        "member_key": "run_id, channel, node",
+        "message_key": message,
+        "version_key": f"{message}, CAST(lamport AS VARCHAR), sender, ARRAY_TO_STRING(deps, CHR(31)), digest",
+    }
+    numbers = ", ".join(f"number_of(CONCAT_WS(CHR(31), {said})) AS {name}" for name, said in keys.items())
     rows = f"SELECT *, {numbers} FROM ({plain_rows}) AS copies"
     names = ", ".join((*KnownVersion._fields, "row_sum", "channel_key", "0::BIGINT AS day"))
-    with duckdb.connect() as database:
+    with TemporaryDirectory() as scratch, connected(scratch) as database:
         tables.append(Message, database.sql(rows))
         tables.append(KnownVersion, database.sql(f"SELECT DISTINCT {names} FROM ({rows}) AS rows"))
 
