@@ -19,8 +19,9 @@ from sdschat.audit.processes import processors, side_by_side, size_of
 from sdschat.audit.schemas import FIELD, AuditJournal, Node, Presence, Quarantine
 from sdschat.audit.several import logs_that_count, refuse_contradictions, search_is_damaged, went_apart
 from sdschat.audit.sources import databases
-from sdschat.audit.sources.columnar import NOT_SOUND, Columnar, IdLists, JournalSpan, LogSums, Packets, Unsound
-from sdschat.audit.sources.databases import Reading, Row, packet_memory, read_database
+from sdschat.audit.sources.columnar import NOT_SOUND, Columnar, JournalSpan, LogSums, Unsound, known_of
+from sdschat.audit.sources.databases import Reading, Row, read_database
+from sdschat.audit.sources.packets import Memory
 from sdschat.audit.verdict import Audit, Rules
 
 _PROCESSES: Final = 4  # upper limit: one process has to combine the results of all
@@ -46,7 +47,7 @@ def compare(
 
     Sound databases are read by column, and all others row by row; with `by_row` all, for a caller that needs figures.
     """
-    memory = packet_memory()
+    memory = Memory(sized=by_row)
     readings = [Reading(FIELD, path, read_ms, memory) for path in paths]
     damaged = [each.path for each in readings if by_row and search_is_damaged(each.path)]
     sound, unsearchable = ({}, damaged) if by_row else _sound(readings)
@@ -122,28 +123,27 @@ def _together(parts: Iterable[AuditEvidence]) -> AuditEvidence:
 
 
 def read_fast(readings: Iterable[Reading]) -> Iterator[AuditEvidence | None]:
-    """Read databases, most of which have the same packets and lists. Yield None for one that cannot be read here."""
-    packets, lists = Packets(), IdLists()
+    """Read databases. Yield None for one that cannot be read here."""
     for reading in readings:
         try:
             with Columnar(reading.path) as columns:
-                found = _all(reading, columns, packets, lists)
+                found = _all(reading, columns)
         except NOT_SOUND:
             yield None
         else:
             yield found
 
 
-def _all(reading: Reading, columns: Columnar, packets: Packets, lists: IdLists) -> AuditEvidence:
+def _all(reading: Reading, columns: Columnar) -> AuditEvidence:
     whose, channels = columns.node(), columns.channels()
     if not whose or "" in channels.values():
         raise Unsound
-    told, spans = _told(columns, lists), columns.spans()
+    told, spans = _told(columns, reading.memory), columns.spans()
     if any(each.shown for number, each in told.items() if number not in channels):
         raise Unsound
     found = AuditEvidence({}, [], [], _summaries(reading, whose, columns, spans), [], columns.has_members())
     for number, channel in channels.items():
-        held, sums = _log(columns, number, packets)
+        held, sums = _log(columns, number, reading.memory)
         standing = columns.standing(number, sums)
         if standing is None or standing.counted != len(held.versions):
             raise Unsound
@@ -156,13 +156,15 @@ def _all(reading: Reading, columns: Columnar, packets: Packets, lists: IdLists) 
     return found
 
 
-def _told(columns: Columnar, lists: IdLists) -> dict[int | None, ChannelJournal]:
+def _told(columns: Columnar, memory: Memory) -> dict[int | None, ChannelJournal]:
     """Return the facts of each channel. Raises ValueError, TypeError or RecursionError for bad dependencies."""
     found: dict[int | None, ChannelJournal] = defaultdict(lambda: ChannelJournal({}, {}))
     moments, note = node_evidence.MOMENTS, node_evidence.note
     for values in columns.journal_columns():
         names = [values[name] for name in ("channel", "place", "event", "message_id")]
-        for channel, place, event, message_id, deps in zip(*names, map(lists.__getitem__, values["deps"]), strict=True):
+        for channel, place, event, message_id, deps in zip(
+            *names, map(memory.lists.__getitem__, values["deps"]), strict=True
+        ):
             if event in moments:
                 note(found[channel], place, event, message_id, deps or ())
     return found
@@ -184,10 +186,10 @@ def _summaries(reading: Reading, whose: str, columns: Columnar, spans: list[Jour
     return sorted(found)
 
 
-def _log(columns: Columnar, number: int, packets: Packets) -> tuple[Held, LogSums]:
+def _log(columns: Columnar, number: int, memory: Memory) -> tuple[Held, LogSums]:
     held, sums = Held({}, {}, set(), {}), LogSums()
     for log in columns.log_columns(number):
-        known = packets.known(log)
+        known = known_of(log, memory)
         ids = [each.message_id for each in known]  # the same string objects for all nodes
         held.versions.update(zip(ids, [each.version for each in known], strict=True))
         held.received.update(zip(ids, log.received_ms, strict=True))

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from sdschat.audit.node_evidence import AuditEvidence, Channel, Held, Member, NodeEvidence
 from sdschat.audit.schemas import AuditChannel, AuditFinding, AuditMissing, AuditNode
-from sdschat.audit.sources.columnar import Version
+from sdschat.audit.sources.packets import Version
 from sdschat.audit.statements import statements
 from sdschat.audit.verdict import LARGEST_LAMPORT, Audit, Rules
 

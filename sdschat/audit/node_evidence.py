@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sdschat.audit.schemas import AuditJournal, Declared, Journal, Message, Node, Presence, Quarantine
-from sdschat.audit.sources.columnar import Version
 from sdschat.audit.sources.databases import Row
+from sdschat.audit.sources.packets import Version
 from sdschat.audit.verdict import DEFAULT, Rules
 from sdschat.identity.signing import sender_id_of
 from sdschat.store.schema import PLACE_BITS

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
-from functools import partial
+from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -17,9 +17,11 @@ import pyarrow.parquet
 from sdschat.audit.processes import size_of
 from sdschat.audit.schemas import Quarantine
 from sdschat.audit.sources.databases import Reading
+from sdschat.audit.sources.packets import Memory
 from sdschat.lake.sources.batch import arrow_schema
-from sdschat.lake.sources.files import ParsedInput, file_batches
+from sdschat.lake.sources.files import file_batches
 
+_REMEMBERED: Final = 200_000  # decoded packets kept for the next database
 _MUCH: Final = 64 << 20  # bytes of files, from which on the start of more processes pays
 
 
@@ -48,13 +50,24 @@ def staged_file(folder: Path, table: type, number: int) -> Path:
     return folder / table.__name__.lower() / f"{number}.parquet"
 
 
+@cache
+def _kept() -> Memory:
+    return Memory(_REMEMBERED, sized=True)
+
+
+def _memory() -> Memory:
+    """Return the memory of this process, which reads several files with the same packets."""
+    if _kept().full:
+        _kept.cache_clear()
+    return _kept()
+
+
 def _stage(source: Source, folder: Path, run_id: str, read_ms: int) -> tuple[Source, Counter[str]]:
-    memory = ParsedInput.of_process()
-    reading = Reading(run_id, Path(source.path), read_ms, memory.open)
+    reading = Reading(run_id, Path(source.path), read_ms, _memory())
     counts: Counter[str] = Counter()
     writers: dict[type, pyarrow.parquet.ParquetWriter] = {}
     with ExitStack() as stack:
-        for batch in file_batches(reading, {*source.tables, Quarantine}, memory):
+        for batch in file_batches(reading, {*source.tables, Quarantine}):
             if batch.table not in writers:
                 file = staged_file(folder, batch.table, source.number)
                 file.parent.mkdir(exist_ok=True)

@@ -13,7 +13,8 @@ import pytest
 
 from sdschat.audit.compare import compare, read_fast
 from sdschat.audit.schemas import FIELD
-from sdschat.audit.sources.databases import Reading, databases, packet_memory
+from sdschat.audit.sources.databases import Reading, databases
+from sdschat.audit.sources.packets import Memory
 from sdschat.audit.verdict import DEFAULT
 from sdschat.store.retention import drop_oldest
 from sdschat.store.store import Store
@@ -24,7 +25,7 @@ FLIPS = int(os.environ.get("SDSCHAT_PIPELINE_FLIPS", "60"))
 
 
 def sound(path: Path) -> bool:
-    return [*read_fast([Reading(FIELD, path, 1, packet_memory())])] != [None]
+    return [*read_fast([Reading(FIELD, path, 1, Memory(sized=True))])] != [None]
 
 
 def both_say_the_same(paths: list[Path]) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from sdschat.audit.compare import compare, read_fast
 from sdschat.audit.node_evidence import with_nonmembers
 from sdschat.audit.schemas import Message
-from sdschat.audit.sources.databases import Reading, packet_memory, read_database
+from sdschat.audit.sources.databases import Reading, read_database
+from sdschat.audit.sources.packets import Memory
 from sdschat.audit.verdict import DEFAULT
 from sdschat.cli.audit import rosters
 from sdschat.node.events import MessageWithheld
@@ -43,7 +44,7 @@ def test_lines_about_members_and_withheld_texts_are_no_altered_rows(tmp_path: Pa
     assert found.return_value == 0, found.stdout
     assert "everybody has everything" in found.stdout
     for path in files:
-        reading = Reading("", path, 0, packet_memory())
+        reading = Reading("", path, 0, Memory(sized=True))
         assert [*read_fast([reading])] != [None], "it is not read by the column"
         rows = [row for row in read_database(reading) if isinstance(row, Message)]
         assert [row.damage for row in rows] == [None] * len(rows)

@@ -12,7 +12,7 @@ from tests.needs import needs_module
 needs_module("pyarrow")
 
 from sdschat.lake.sources.batch import Batch
-from sdschat.lake.sources.files import LINES, ParsedInput, file_batches, line_rows
+from sdschat.lake.sources.files import LINES, file_batches, line_rows
 
 TABLES = (Journal, Message, Node, Declared, Packet, Quarantine)
 
@@ -24,7 +24,7 @@ def read_file(reading: Reading) -> Iterator[Any]:
         with reading.path.open("rb") as file:
             yield from line_rows(reading, file)
     else:
-        for batch in file_batches(reading, TABLES, ParsedInput()):
+        for batch in file_batches(reading, TABLES):
             yield from rows_of(batch)
 
 

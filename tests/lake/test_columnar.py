@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from sdschat.audit.schemas import FIELD, Declared, Journal, Message, Node, Quarantine
-from sdschat.audit.sources.databases import Reading, packet_memory
+from sdschat.audit.sources.databases import Reading
+from sdschat.audit.sources.packets import Memory
 from sdschat.store.retention import drop_oldest
 from sdschat.store.store import Store
 from sdschat.wire.sds_codec import SdsCodec
@@ -22,7 +23,7 @@ needs_module("pyarrow")
 
 from sdschat.audit.sources import columnar
 from sdschat.lake.sources import batch
-from sdschat.lake.sources.files import ParsedInput, file_batches
+from sdschat.lake.sources.files import file_batches
 from tests.lake.by_row import TABLES, read_file, rows_of
 
 _LAST = "(SELECT max(place) - 1 FROM {})"
@@ -40,13 +41,12 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def by_column(path: Path, *tables: type) -> Counter[Any]:
-    memory = ParsedInput()
-    batches = file_batches(Reading(FIELD, path, 1, memory.open), tables or TABLES, memory)
+    batches = file_batches(Reading(FIELD, path, 1, Memory(sized=True)), tables or TABLES)
     return Counter(row for each in batches for row in rows_of(each))
 
 
 def by_row(path: Path) -> Counter[Any]:
-    return Counter(read_file(Reading(FIELD, path, 1, packet_memory())))
+    return Counter(read_file(Reading(FIELD, path, 1, Memory(sized=True))))
 
 
 @pytest.mark.parametrize("name", ["ann", "bob", "cleo"])
@@ -236,7 +236,7 @@ def test_large_packets_are_held_a_few_at_a_time(
     for module in (columnar, batch):
         monkeypatch.setattr(module, "ROWS", 10_000)
         monkeypatch.setattr(module, "BYTES", 700)
-    memory, path = ParsedInput(), database(copy, "ann")
-    found = [each for each in file_batches(Reading(FIELD, path, 1, memory.open), [Message], memory)]
+    path = database(copy, "ann")
+    found = [each for each in file_batches(Reading(FIELD, path, 1, Memory(sized=True)), [Message])]
     assert max(each.rows.num_rows for each in found) <= 3 < len(found)
     assert by_column(path) == by_row(path)

@@ -20,7 +20,8 @@ needs_module("duckdb")
 needs_module("pyarrow")
 needs_module("deltalake")
 
-from sdschat.audit.sources.databases import Reading, packet_memory
+from sdschat.audit.sources.databases import Reading
+from sdschat.audit.sources.packets import Memory
 from sdschat.lake.duck import open_duck
 from sdschat.lake.ingest import Added, ingest, quarantined
 from sdschat.lake.judge import refused_in
@@ -341,7 +342,7 @@ def test_the_rows_are_those_of_the_files_whether_one_process_reads_or_several(
     monkeypatch.setattr("sdschat.lake.staging._MUCH", much)
     made, paths = Tables(str(tmp_path / "lake")), [database(field, "ann"), database(field, "bob")]
     added(made, paths, read_ms=1)
-    memory = packet_memory()
+    memory = Memory(sized=True)
     wanted: list[Any] = [row for path in paths for row in read_file(Reading(FIELD, path, 1, memory))]
     for table in (Journal, Message, Node):
         rows: list[Any] = [row for row in wanted if type(row) is table]

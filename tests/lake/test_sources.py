@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from sdschat.audit.schemas import FIELD, Declared, Journal, Message, Node, Packet, Quarantine
-from sdschat.audit.sources.databases import Reading, packet_memory
+from sdschat.audit.sources.databases import Reading
+from sdschat.audit.sources.packets import Memory
 from sdschat.catchup.values import Frame, Nudge
-from sdschat.lake.sources.files import ParsedInput, file_batches, packet_row
+from sdschat.lake.sources.files import file_batches, packet_row
 from sdschat.mvds.values import Payload
 from sdschat.sds.values import Message as Said
 from sdschat.store.journal import json_lines
@@ -33,7 +34,7 @@ def field(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def read(path: Path) -> list[Any]:
-    return list(read_file(Reading(FIELD, path, 1, packet_memory())))
+    return list(read_file(Reading(FIELD, path, 1, Memory(sized=True))))
 
 
 def refused(path: Path) -> list[tuple[str, str]]:
@@ -90,7 +91,7 @@ def test_a_recorded_packet_dated_beyond_the_bound_is_refused_and_the_others_are_
         tmp_path / "capture.jsonl",
         *(head | {"seq": at, "raw": base64.b64encode(raw).decode()} for at, raw in enumerate(packets)),
     )
-    (batch,) = file_batches(Reading(FIELD, path, 1, packet_memory()), {Packet}, ParsedInput())
+    (batch,) = file_batches(Reading(FIELD, path, 1, Memory(sized=True)), {Packet})
     found = batch.rows.select(["kind", "reason", "sender", "lamport"]).to_pylist()
     assert [tuple(row.values()) for row in found] == [
         ("refused", "clock_too_large", "eve", None),

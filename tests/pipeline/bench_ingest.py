@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Final
 
 from sdschat.audit.schemas import FIELD, Packet
-from sdschat.audit.sources.databases import Reading, packet_memory
+from sdschat.audit.sources.databases import Reading
+from sdschat.audit.sources.packets import Memory
 from sdschat.lake.ingest import ingest
 from sdschat.lake.tables import Tables
 from sdschat.store.journal import json_lines
@@ -64,5 +65,5 @@ def _rows_of(paths: Sequence[Path]) -> int:
 
 
 def _read(paths: Sequence[Path]) -> int:
-    memory = packet_memory()
+    memory = Memory(sized=True)
     return sum(1 for path in paths for row in read_file(Reading(FIELD, path, 1, memory)))

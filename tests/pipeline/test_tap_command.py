@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from sdschat.audit.schemas import FIELD, Packet
-from sdschat.audit.sources.databases import Reading, packet_memory
+from sdschat.audit.sources.databases import Reading
+from sdschat.audit.sources.packets import Memory
 from sdschat.cli.tap import tap_folder
 from sdschat.lake.sources.survey import find
 from sdschat.transport.base import Published
@@ -88,7 +89,7 @@ def test_what_passed_is_recorded_once_over_a_kill(tmp_path: Path, taps: list[sub
             await line_with(taps[1], b"2 packets in 1 segment in ")
 
     asyncio.run(talk())
-    memory = packet_memory()
+    memory = Memory(sized=True)
     rows = [row for path in find([tmp_path / "tap"]).files for row in read_file(Reading(FIELD, path, 1, memory))]
     heard = sorted((row.message_id or "", row.raw) for row in rows if isinstance(row, Packet) and row.kind == "message")
     assert heard == [(f"m{number}", raw) for number, raw in enumerate(packets)]
@@ -103,7 +104,7 @@ def test_no_broker_ends_with_3(tmp_path: Path) -> None:
 
 def heard(folder: Path) -> list[str]:
     """Return the ids of the messages in the segments, as the pipeline reads them."""
-    memory = packet_memory()
+    memory = Memory(sized=True)
     rows = [row for path in find([folder]).files for row in read_file(Reading(FIELD, path, 1, memory))]
     assert all(isinstance(row, Packet) for row in rows)
     return sorted(row.message_id or "" for row in rows if isinstance(row, Packet) and row.kind == "message")

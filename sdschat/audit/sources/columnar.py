@@ -1,12 +1,12 @@
 """Fast reading of a database, many rows at a time: the same content as `AuditReader` gives, if it is sound.
 
 The same checks are done for a whole batch at once. What is wrong with a row is not said: after a bad batch the caller
-goes on with `AuditReader`. Packets and lists of ids, which several databases share, are kept in caches.
+goes on with `AuditReader`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import compress, islice, repeat
 from operator import xor
@@ -14,19 +14,17 @@ from typing import Any, Final, NamedTuple
 from zlib import crc32
 
 from sdschat.audit.processes import BYTES, ROWS
-from sdschat.audit.sources.databases import NO_SIZES, Sizes, are_ids
-from sdschat.audit.sources.packets import CODEC, common_text, digest_of
+from sdschat.audit.sources.packets import NO_SIZES, Known, Memory, Version, are_ids
 from sdschat.sds.limits import MAX_LAMPORT
-from sdschat.sds.values import WITHOUT_A_BODY, AckState, Message, OutgoingRow
+from sdschat.sds.values import WITHOUT_A_BODY, AckState, OutgoingRow
 from sdschat.store import dropped_packets
 from sdschat.store.audit_reader import WITHHELD, AuditReader, ChannelCounts
-from sdschat.store.columns import LOG_COLUMNS, body_sum, dump_ids, load_ids
+from sdschat.store.columns import LOG_COLUMNS, dump_ids, load_ids
 from sdschat.store.errors import UNREADABLE, StoreError, as_store_error
 from sdschat.store.history import first_place, last_place
 from sdschat.store.journal import fingerprint_step, fingerprint_text
 from sdschat.store.journal_writer import JOURNAL_COLUMNS
 from sdschat.store.schema import PLACE_BITS
-from sdschat.wire.chat_codec import decode_envelope
 
 Columns = dict[str, Sequence[Any]]  # by name
 
@@ -241,78 +239,17 @@ def _must_be_sound(rows: Sequence[tuple[Any, ...]]) -> None:
         raise Unsound
 
 
-_LISTS: Final = 100_000
-
-
-class Version(NamedTuple):
-    """The content of a message on which nodes must agree. If all else is equal, a smaller version is preferred."""
-
-    lamport: int
-    sender: str
-    deps: tuple[str, ...]
-    digest: str  # of the content; empty if nobody has the content
-
-
-class Known(NamedTuple):
-    """All values that follow from a packet alone."""
-
-    message_id: str
-    lamport: int
-    sender: str
-    dependencies: str  # JSON
-    version: Version
-    text: str | None
-    sum: int | None  # the expected checksum of the packet
-    fingerprint: int
-    sizes: Sizes
-
-
-class Packets:
-    """A cache of decoded packets. Most nodes hold the same packets, so each is decoded once.
-
-    A full cache keeps its packets: with replacement, the next database would never find its packets again.
-    """
-
-    def __init__(self, most: int | None = None, sizes: Callable[[bytes], Sizes] = lambda raw: NO_SIZES) -> None:
-        self._known: dict[bytes | None, Known] = {}
-        self._most = most
-        self._sizes = sizes
-
-    @property
-    def full(self) -> bool:
-        return self._most is not None and len(self._known) >= self._most
-
-    def known(self, log: Logged) -> list[Known]:
-        """Return the values of each row. Raises Unsound if one differs from its packet, or that cannot be read."""
-        found = list(map(self._known.get, log.raw))
-        if None in found:
-            for at in compress(range(len(found)), [each is None for each in found]):
-                found[at] = self._look(log, at)
-        every = [known for known in found if known is not None]
-        if len(every) < len(found) or not _agree(log, every):
-            raise Unsound
-        return every
-
-    def _look(self, log: Logged, at: int) -> Known | None:
-        raw = log.raw[at]
-        if raw is None:
-            return _without_packet(log, at)
-        known = self._known.get(raw) or self._opened(raw)  # one batch may hold the packet twice
-        if known is not None and not self.full:
-            self._known[raw] = known
-        return known
-
-    def _opened(self, raw: bytes) -> Known | None:
-        message = CODEC.decode(raw)
-        if not isinstance(message, Message) or message.lamport_timestamp is None:
-            return None
-        content = message.content or b""
-        envelope = decode_envelope(content)
-        deps = tuple([entry.message_id for entry in message.causal_history])
-        name, lamport, sender = message.message_id, message.lamport_timestamp, message.sender_id
-        version = Version(lamport, sender, deps, digest_of(content))
-        sums = (body_sum(name, raw), fingerprint_step(0, lamport, name))
-        return Known(name, lamport, sender, dump_ids(deps), version, common_text(envelope), *sums, self._sizes(raw))
+def known_of(log: Logged, memory: Memory) -> list[Known]:
+    """Return the values of each row. Raises Unsound if one differs from its packet, or that cannot be read."""
+    found = list(map(memory.packets.get, log.raw))
+    if None in found:
+        for at in compress(range(len(found)), [each is None for each in found]):
+            raw = log.raw[at]
+            found[at] = _without_packet(log, at) if raw is None else memory.packet(raw)
+    every = [known for known in found if known is not None]
+    if len(every) < len(found) or not _agree(log, every):
+        raise Unsound
+    return every
 
 
 def _without_packet(log: Logged, at: int) -> Known | None:
@@ -333,18 +270,3 @@ def _agree(log: Logged, known: Sequence[Known]) -> bool:
         return True
     both = zip(log.text, texts, strict=True)
     return all(ours is None or theirs is None or ours == theirs for ours, theirs in both)
-
-
-class IdLists(dict[str | None, tuple[str, ...] | None]):
-    """A cache of id lists as stored in a database. Raises ValueError, or JSON's errors, for any other text."""
-
-    def __init__(self) -> None:
-        super().__init__({None: None})
-
-    def __missing__(self, listed: str) -> tuple[str, ...]:
-        found = load_ids(listed)
-        if not are_ids(found):
-            raise ValueError("no list of ids")
-        if len(self) < _LISTS:
-            self[listed] = found
-        return found

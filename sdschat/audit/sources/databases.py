@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sdschat.audit.errors import PipelineProblem
 from sdschat.audit.schemas import Declared, Journal, Message, Node, Quarantine
-from sdschat.audit.sources.packets import Opened, opened
+from sdschat.audit.sources.packets import NO_SIZES, Memory, are_ids
 from sdschat.store.audit_reader import AlteredRow, AuditReader, ChannelCounts, LogRowFound
 from sdschat.store.errors import UNREADABLE, SchemaOlder, StoreDamaged, StoreError
 from sdschat.store.journal import JournalRow
 from sdschat.store.schema import PLACE_BITS
-from sdschat.wire.packet_parts import parts
 
 SEQ_MASK: Final = (1 << PLACE_BITS) - 1
 Row = Journal | Message | Node | Declared | Quarantine
-Open = Callable[[bytes], Opened]
 
 _told: Final = attrgetter(*(name for name in Journal._fields[3:] if name in JournalRow._fields))
 _key_of: Final = attrgetter("message_id", "lamport", "sender_id")
@@ -31,14 +28,6 @@ MAGIC: Final = b"SQLite format 3\0"
 NOBODYS: Final = "nothing in it says whose it is: it never connected"
 EMPTY: Final = "it is empty, and no database of sdschat"
 NO_DATABASE: Final = "it is no database, or its beginning is damaged"
-REMEMBERED: Final = 200_000  # decoded packets kept for the next database
-
-Sizes = tuple[int | None, int | None, int | None, int | None, int | None]  # bytes of a packet and of its parts
-NO_SIZES: Final[Sizes] = (None, None, None, None, None)
-
-
-def sizes_of(raw: bytes) -> Sizes:
-    return len(raw), *parts(raw)
 
 
 class Reading(NamedTuple):
@@ -47,21 +36,7 @@ class Reading(NamedTuple):
     run_id: str
     path: Path
     read_ms: int
-    open: Open
-
-
-def packet_memory() -> Open:
-    """Return `opened` with a memory: most nodes hold the same packets, so each is decoded once."""
-    return lru_cache(REMEMBERED)(opened)
-
-
-def encodable(text: str) -> bool:
-    """True if the text can be encoded. JSON can escape half of a surrogate pair, and no table accepts that."""
-    return text.isascii() or text == text.encode("utf-8", "replace").decode()
-
-
-def are_ids(values: Sequence[object]) -> bool:
-    return all(isinstance(each, str) and encodable(each) for each in values)
+    memory: Memory
 
 
 @contextmanager
@@ -131,16 +106,23 @@ def declared_rows(reading: Reading, evidence: AuditReader, node: str, channel: s
 
 def message_row(reading: Reading, node: str, channel: str, found: LogRowFound, as_of: int) -> Message:
     damage = found.damage
-    known = None if found.raw is None else reading.open(found.raw)
+    known = None if found.raw is None else reading.memory.packet(found.raw)
     if known is not None and not damage:
         damage = known.contradicts(found.message_id, found.lamport, found.sender_id, found.dependencies)
         if not damage and known.text is not None and found.text is not None and known.text != found.text:
             damage = "its text is not that of its packet"
     deps = found.dependencies if are_ids(found.dependencies) else ()  # if they are not ids, there is damage too
-    sizes: Sizes = NO_SIZES if known is None or found.raw is None else (len(found.raw), *known.parts)
     state = None if found.state is None else found.state.name.lower()
     row: list[Any] = [reading.run_id, node, channel, *_key_of(found), deps, *_text_of(found), state]
-    row += ["" if known is None else known.digest, *sizes, found.raw, damage or None, False, as_of, reading.read_ms]
+    row += [
+        "" if known is None else known.version.digest,
+        *(NO_SIZES if known is None else known.sizes),
+        found.raw,
+        damage or None,
+        False,
+        as_of,
+        reading.read_ms,
+    ]
     return Message(*row)
 
 

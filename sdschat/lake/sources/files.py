@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import partial
 from io import BytesIO
 from itertools import islice
-from typing import Any, BinaryIO, ClassVar, Final, TypeVar
+from typing import Any, BinaryIO, Final, TypeVar
 
 import pyarrow
 import pyarrow.compute
@@ -23,9 +23,9 @@ import pyarrow.parquet
 from sdschat.audit.processes import no_collection
 from sdschat.audit.schemas import Declared, Ids, Journal, Message, Node, Packet, Quarantine, columns
 from sdschat.audit.sources import databases
-from sdschat.audit.sources.columnar import Columnar, Columns, IdLists, Logged, LogSums, Packets, Unsound
-from sdschat.audit.sources.databases import Reading, Row, are_ids, encodable, refused
-from sdschat.audit.sources.packets import LARGEST, Opened, opened
+from sdschat.audit.sources.columnar import Columnar, Columns, Logged, LogSums, Unsound, known_of
+from sdschat.audit.sources.databases import Reading, Row, refused
+from sdschat.audit.sources.packets import CODEC, LARGEST, Memory, are_ids, encodable
 from sdschat.catchup.values import RefusedFrame
 from sdschat.lake.sources.batch import Batch, arrow_schema, batch_of, in_batches
 from sdschat.sds.limits import clock_refusal
@@ -33,6 +33,7 @@ from sdschat.sds.values import MessageKind, Refusal
 from sdschat.store.errors import UNREADABLE, StoreError
 from sdschat.store.journal import VERSION
 from sdschat.wire.catchup_codec import PAGES, Records, SyncCodec
+from sdschat.wire.packet_parts import parts
 
 _SAMPLE: Final = 80
 LINES: Final = (".jsonl", ".ndjson", ".json")
@@ -119,7 +120,7 @@ def _packet(reading: Reading, found: Mapping[str, Any]) -> Packet:
             raise ValueError(f"{name} is {str(found.get(name))[:_SAMPLE]!r}" if name in found else f"has no {name}")
     raw = base64.b64decode(found["raw"], validate=True)
     head = (reading.run_id, found["tap"], found["seq"], found["ts_ms"], found["topic"], found["channel"])
-    return packet_row(head, raw, reading.open)
+    return packet_row(head, raw)
 
 
 def _sample(line: bytes) -> str:
@@ -139,22 +140,21 @@ def other_kind(topic: str, raw: bytes) -> str:
     return "comparison" if not isinstance(found, Records) else "page" if found.lane == PAGES else "direct"
 
 
-def packet_row(head: Head, raw: bytes, open_packet: Callable[[bytes], Opened] = opened) -> Packet:
+def packet_row(head: Head, raw: bytes) -> Packet:
     """Return the row of a packet. Only the topic of messages carries SDS; other packets have only kind and bytes."""
     if not head[4].endswith("/msg"):
         return Packet(*head, other_kind(head[4], raw), None, None, None, None, (), (), len(raw), 0, 0, 0, 0, raw)
-    known = open_packet(raw)
-    message = known.message
+    message, sizes = CODEC.decode(raw), (len(raw), *parts(raw))
     if not isinstance(message, Refusal):
         message = clock_refusal(message) or message
     if isinstance(message, Refusal):
         named = (message.message_id or None, message.sender_id or None, None)
-        return Packet(*head, "refused", str(message.reason), *named, (), (), len(raw), *known.parts, raw)
+        return Packet(*head, "refused", str(message.reason), *named, (), (), *sizes, raw)
     kind = "message" if message.kind is MessageKind.CONTENT else str(message.kind)
     deps = tuple(entry.message_id for entry in message.causal_history)
     requests = tuple(entry.message_id for entry in message.repair_request)
     ids = (message.message_id, message.sender_id, message.lamport_timestamp)
-    return Packet(*head, kind, None, *ids, deps, requests, len(raw), *known.parts, raw)
+    return Packet(*head, kind, None, *ids, deps, requests, *sizes, raw)
 
 
 T = TypeVar("T")
@@ -164,38 +164,20 @@ _SIZES: Final = ("bytes", "content_bytes", "filter_bytes", "history_bytes", "req
 _BLOCK: Final = 4 << 20
 
 
-class ParsedInput:
-    """Caches of decoded packets and lists, for reading by row and by column."""
-
-    _here: ClassVar[ParsedInput | None] = None
-
-    def __init__(self) -> None:
-        self.open = databases.packet_memory()
-        self.packets = Packets(databases.REMEMBERED, databases.sizes_of)
-        self.lists = IdLists()
-
-    @classmethod
-    def of_process(cls) -> ParsedInput:
-        """Return the cache of this process, which reads several files with the same packets."""
-        if cls._here is None or cls._here.packets.full:
-            cls._here = cls()
-        return cls._here
-
-
-def file_batches(reading: databases.Reading, tables: Collection[type], memory: ParsedInput) -> Iterator[Batch]:
+def file_batches(reading: databases.Reading, tables: Collection[type]) -> Iterator[Batch]:
     with no_collection():
-        for batch in _batches(reading, tables, memory):
+        for batch in _batches(reading, tables):
             if batch.table in tables:
                 yield batch
 
 
-def _batches(reading: databases.Reading, tables: Collection[type], memory: ParsedInput) -> Iterator[Batch]:
+def _batches(reading: databases.Reading, tables: Collection[type]) -> Iterator[Batch]:
     """Yield the batches of a file by its first bytes, or by its name if these are not enough."""
     try:
         with open(reading.path, "rb") as file:
             start = file.read(len(databases.MAGIC))
         if start == databases.MAGIC:
-            yield from _database(reading, tables, memory)
+            yield from _database(reading, tables)
         elif start.startswith(_PARQUET):
             yield from in_batches(parquet_rows(reading))
         elif reading.path.suffix in LINES:
@@ -208,7 +190,7 @@ def _batches(reading: databases.Reading, tables: Collection[type], memory: Parse
         yield from in_batches([databases.refused(reading, "", f"it cannot be read: {error.strerror or error}")])
 
 
-def _database(reading: databases.Reading, tables: Collection[type], memory: ParsedInput) -> Iterator[Batch]:
+def _database(reading: databases.Reading, tables: Collection[type]) -> Iterator[Batch]:
     try:
         with databases.damage_told(reading.path), Columnar(reading.path) as evidence:
             node = evidence.node()
@@ -218,24 +200,24 @@ def _database(reading: databases.Reading, tables: Collection[type], memory: Pars
             # Unreadable data may be anywhere.
             everything = set(tables) == {Quarantine}
             if everything or not _LOG.isdisjoint(tables):
-                yield from _log_batches(reading, evidence, node, memory.packets)
+                yield from _log_batches(reading, evidence, node)
             if everything or Declared in tables:
                 for number, channel in evidence.channels().items():
                     yield from in_batches(databases.declared_rows(reading, evidence, node, channel, number))
             if everything or Journal in tables:
-                columns = partial(_events, reading, evidence, node, memory.lists)
+                columns = partial(_events, reading, evidence, node)
                 rows = partial(databases.journal_rows, reading, evidence, node)
                 yield from _by_column_or_row(evidence.journal_columns(), columns, rows)
     except StoreError as error:
         yield from in_batches([databases.refused(reading, "", databases.why_unread(reading.path, error))])
 
 
-def _log_batches(reading: databases.Reading, evidence: Columnar, node: str, packets: Packets) -> Iterator[Batch]:
+def _log_batches(reading: databases.Reading, evidence: Columnar, node: str) -> Iterator[Batch]:
     as_of = evidence.as_of()
     for number, channel in evidence.channels().items():
         sums = LogSums()
         whole = {"run_id": reading.run_id, "node": node, "channel": channel, "as_of": as_of, "read_ms": reading.read_ms}
-        columns = partial(_messages, packets=packets, sums=sums, whole=whole)
+        columns = partial(_messages, memory=reading.memory, sums=sums, whole=whole)
         rows = partial(_message_rows, reading, evidence, node, channel, number, sums)
         yield from _by_column_or_row(evidence.log_columns(number), columns, rows)
         # The sums lack what was read by row.
@@ -243,9 +225,9 @@ def _log_batches(reading: databases.Reading, evidence: Columnar, node: str, pack
         yield from in_batches([databases.node_row(reading, node, counts, sums.nick, as_of)])
 
 
-def _messages(log: Logged, packets: Packets, sums: LogSums, whole: dict[str, Any]) -> Batch:
+def _messages(log: Logged, memory: Memory, sums: LogSums, whole: dict[str, Any]) -> Batch:
     """Return a batch of a log, and add it to the sums; `whole` is the same in all rows."""
-    known = packets.known(log)
+    known = known_of(log, memory)
     _, _, deps, digests = zip(*[each.version for each in known], strict=True)
     sizes = zip(_SIZES, zip(*[each.sizes for each in known], strict=True), strict=True)
     own = pyarrow.array(log.own, pyarrow.int8()).cast(pyarrow.bool_())
@@ -277,7 +259,7 @@ def _by_column_or_row(
         yield from in_batches(islice(rows(), done, None))
 
 
-def _events(reading: databases.Reading, evidence: Columnar, node: str, lists: IdLists, values: Columns) -> Batch:
+def _events(reading: databases.Reading, evidence: Columnar, node: str, values: Columns) -> Batch:
     places = pyarrow.array(values["place"], pyarrow.int64())
     boots, channels = evidence.boots(), evidence.channels()
     bits = databases.SEQ_MASK.bit_length()
@@ -291,7 +273,7 @@ def _events(reading: databases.Reading, evidence: Columnar, node: str, lists: Id
         "boot": boot,
         "seq": pyarrow.compute.bit_wise_and(places, databases.SEQ_MASK),
         "channel": _each(values["channel"], lambda number: channels.get(number, "")),
-        "deps": tuple(map(lists.__getitem__, values["deps"])),
+        "deps": tuple(map(reading.memory.lists.__getitem__, values["deps"])),
     }
     return batch_of(Journal, len(places), values | told)
 
