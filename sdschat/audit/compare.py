@@ -16,12 +16,11 @@ from sdschat.audit import node_evidence
 from sdschat.audit.engine import judge
 from sdschat.audit.node_evidence import AuditEvidence, Channel, ChannelJournal, Held, Member, NodeEvidence
 from sdschat.audit.processes import processors, side_by_side, size_of
-from sdschat.audit.schemas import FIELD, AuditJournal, Node, Presence, Quarantine
+from sdschat.audit.schemas import AuditJournal, Node, Presence, Quarantine
 from sdschat.audit.several import logs_that_count, refuse_contradictions, search_is_damaged, went_apart
 from sdschat.audit.sources import databases
 from sdschat.audit.sources.columnar import NOT_SOUND, Columnar, JournalSpan, LogSums, Unsound, known_of
 from sdschat.audit.sources.databases import Reading, Row, read_database
-from sdschat.audit.sources.packets import Memory
 from sdschat.audit.verdict import Audit, Rules
 
 _PROCESSES: Final = 4  # upper limit: one process has to combine the results of all
@@ -47,8 +46,7 @@ def compare(
 
     Sound databases are read by column, and all others row by row; with `by_row` all, for a caller that needs figures.
     """
-    memory = Memory(sized=by_row)
-    readings = [Reading(FIELD, path, read_ms, memory) for path in paths]
+    readings = databases.readings_of(paths, read_ms, sized=by_row)
     damaged = [each.path for each in readings if by_row and search_is_damaged(each.path)]
     sound, unsearchable = ({}, damaged) if by_row else _sound(readings)
     read = _row_by_row(readings, sound)
@@ -138,12 +136,12 @@ def _all(reading: Reading, columns: Columnar) -> AuditEvidence:
     whose, channels = columns.node(), columns.channels()
     if not whose or "" in channels.values():
         raise Unsound
-    told, spans = _told(columns, reading.memory), columns.spans()
+    told, spans = _told(columns, reading), columns.spans()
     if any(each.shown for number, each in told.items() if number not in channels):
         raise Unsound
     found = AuditEvidence({}, [], [], _summaries(reading, whose, columns, spans), [], columns.has_members())
     for number, channel in channels.items():
-        held, sums = _log(columns, number, reading.memory)
+        held, sums = _log(columns, number, reading)
         standing = columns.standing(number, sums)
         if standing is None or standing.counted != len(held.versions):
             raise Unsound
@@ -156,14 +154,14 @@ def _all(reading: Reading, columns: Columnar) -> AuditEvidence:
     return found
 
 
-def _told(columns: Columnar, memory: Memory) -> dict[int | None, ChannelJournal]:
+def _told(columns: Columnar, reading: Reading) -> dict[int | None, ChannelJournal]:
     """Return the facts of each channel. Raises ValueError, TypeError or RecursionError for bad dependencies."""
     found: dict[int | None, ChannelJournal] = defaultdict(lambda: ChannelJournal({}, {}))
     moments, note = node_evidence.MOMENTS, node_evidence.note
     for values in columns.journal_columns():
         names = [values[name] for name in ("channel", "place", "event", "message_id")]
         for channel, place, event, message_id, deps in zip(
-            *names, map(memory.lists.__getitem__, values["deps"]), strict=True
+            *names, map(reading.memory.lists.__getitem__, values["deps"]), strict=True
         ):
             if event in moments:
                 note(found[channel], place, event, message_id, deps or ())
@@ -186,10 +184,10 @@ def _summaries(reading: Reading, whose: str, columns: Columnar, spans: list[Jour
     return sorted(found)
 
 
-def _log(columns: Columnar, number: int, memory: Memory) -> tuple[Held, LogSums]:
+def _log(columns: Columnar, number: int, reading: Reading) -> tuple[Held, LogSums]:
     held, sums = Held({}, {}, set(), {}), LogSums()
     for log in columns.log_columns(number):
-        known = known_of(log, memory)
+        known = known_of(log, reading.memory)
         ids = [each.message_id for each in known]  # the same string objects for all nodes
         held.versions.update(zip(ids, [each.version for each in known], strict=True))
         held.received.update(zip(ids, log.received_ms, strict=True))

@@ -1,4 +1,4 @@
-"""The comparison of an ingest: rows that were read with rows that a lake has, by the statements of `ingest.sql`."""
+"""The comparison of an ingest: rows that were read with those that a lake has, by statements of `ingest_duckdb.sql`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from duckdb import DuckDBPyConnection
 
 from sdschat.audit import schemas
 from sdschat.audit.schemas import Blob, Ids, columns
-from sdschat.audit.statements import statements
 from sdschat.lake.duck import DuckLake, parquet_rows
 from sdschat.lake.judge import name_refused
 from sdschat.lake.sources.batch import table_of
@@ -50,7 +49,7 @@ class LakeComparison:
         self._ask = self._lake.rows
         self._tables = tables
         self._scratch = scratch
-        self._statements = {each[0]: each for each in statements("sdschat.lake", "ingest")}
+        self._statements = {each[0]: each for each in self._lake.statements("sdschat.lake", "ingest")}
         self._conflicts: list[schemas.Quarantine] = []
         self._events: type | None = None  # the table of events whose rows are named
         self._here: list[Any] | None = None  # the readings whose messages are named

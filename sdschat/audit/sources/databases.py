@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from sdschat.audit.errors import PipelineProblem
-from sdschat.audit.schemas import Declared, Journal, Message, Node, Quarantine
+from sdschat.audit.schemas import FIELD, Declared, Journal, Message, Node, Quarantine
 from sdschat.audit.sources.packets import NO_SIZES, Memory, are_ids
 from sdschat.store.audit_reader import AlteredRow, AuditReader, ChannelCounts, LogRowFound
 from sdschat.store.errors import UNREADABLE, SchemaOlder, StoreDamaged, StoreError
@@ -37,6 +37,11 @@ class Reading(NamedTuple):
     path: Path
     read_ms: int
     memory: Memory
+
+
+def readings_of(paths: Iterable[Path], read_ms: int, *, sized: bool) -> list[Reading]:
+    memory = Memory(sized=sized)
+    return [Reading(FIELD, path, read_ms, memory) for path in paths]
 
 
 @contextmanager
