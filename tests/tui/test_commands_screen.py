@@ -99,6 +99,17 @@ async def test_help_explains_one_command(s: Stage) -> None:
     assert s.hint() == "No command, topic or line of help has lense. Did you mean /help lens?"
 
 
+@staged(size=(100, 40))
+async def test_help_keeps_the_rows_of_a_table(s: Stage) -> None:
+    """They ran into one paragraph, in which no command was to be found."""
+    await s.enter("/help fault")
+    lines = s.text().splitlines()
+    assert any(re.search(r"  /fault duplicate 10% +let some through twice\W*$", line) for line in lines)
+    assert any(re.match(r"\W*Faults are of this channel", line) for line in lines)
+    await s.enter_instead("/help lose packets in or both")
+    assert "/fault loss 30% in" in s.hint() + s.text() and "duplicate" not in s.hint() + s.text()
+
+
 @staged(guest=True)
 async def test_help_tells_a_guest_that_a_command_is_not_for_guests(s: Stage) -> None:
     await s.enter("/help editor")

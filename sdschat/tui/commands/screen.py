@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
@@ -27,6 +28,7 @@ _ALL: Final = "all"
 _AT_FIRST: Final = "default"  # in place of a key: the one that the action had at first
 _OF_A_SCREEN: Final = frozenset({"split", "editor", "bare", "theme", "ids", "bell", "clear"})
 _FIRST: Final = ("who", "why", "end", "reply", "search", "msg", "join", "go", "channels", "invite", "me", "quit")
+_ROW: Final = re.compile(r"\S.*?\s{2,}\S")  # of a table in the details of a command
 _USAGE: Final = 22  # columns of a command and its arguments
 _GROUPS: Final = {
     "chat": "writing, and people",
@@ -168,7 +170,7 @@ def _matching(host: Host, argument: str) -> list[str]:
     if not everywhere and (name in _topics(host) or host.registry.knows(name)):
         return []
     commands = (each for each in host.registry.commands if _is_of_use(host, each))
-    pages = {"/help": [f"{each.usage}: {'. '.join(_about(host, each)[1:])}" for each in commands]}
+    pages = {"/help": [line for each in commands for line in _in_search(host, each)]}
     pages |= {f"/help {topic}": _page(host, topic) for topic in by_section(_topics(host)).values()}
     lines: list[str] = []
     for place, page in pages.items():
@@ -178,6 +180,12 @@ def _matching(host: Host, argument: str) -> list[str]:
         raise CommandError(f"No line of the help has {clean(' '.join(words), limit=80)}.")
     instead = ABSENT.get(name.lower())
     return [instead, *lines] if instead and lines else lines
+
+
+def _in_search(host: Host, command: Command) -> list[str]:
+    """Return the lines about a command for a search: each says alone which command it is about."""
+    usage, *about = _about(host, command)
+    return [f"{usage}: {'. '.join(line for line in about if line[:1] != ' ')}", *(x for x in about if x[:1] == " ")]
 
 
 def _is_of_use(host: Host, command: Command) -> bool:
@@ -207,8 +215,16 @@ def _told_of_lines(topics: dict[str, Section], name: str) -> bool:
 
 
 def _about(host: Host, command: Command) -> list[str]:
-    """Return the lines about a command."""
-    about = [text.replace("\n", " ") for text in (command.summary, command.details) if text]  # a sheet breaks lines
+    """Return the lines about a command: each paragraph, which a sheet breaks itself, and each row of a table."""
+    about, joins = [command.summary], False
+    for line in command.details.splitlines():
+        if _ROW.match(line):
+            about.append(f"  {line}")
+        elif joins:
+            about[-1] += f" {line}"
+        else:
+            about.append(line)
+        joins = not _ROW.match(line)
     return [command.usage, *(about if host.has_keys else map(without_keys, about))]
 
 
