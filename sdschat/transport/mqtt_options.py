@@ -77,7 +77,7 @@ def _advice(verify_code: int) -> str:
         case 9 | 10:
             return "It is not valid today: check this machine's clock, else the broker needs a new one."
         case 18 | 19 | 20 | 21:
-            return "Its authority is not trusted here: name its certificate with --ca-file."
+            return "No authority trusted here signed it: name the certificate of the one that did with --ca-file."
     return "Check that this is the right broker."
 
 

@@ -74,7 +74,7 @@ def _explain_hang_up(heard: bool, options: LinkOptions) -> tuple[Why, str]:
     Some brokers, among them rumqttd and so the embedded broker, answer a wrong user or password only in this way. They
     do the same for a newer version of MQTT, so the older version has to be tried before the user is blamed.
     """
-    place = f"{options.address.host}:{options.address.port}"
+    place, scheme = f"{options.address.host}:{options.address.port}", options.address.scheme
     if heard:
         return Why.PROTOCOL, f"{place} answers, but does not speak MQTT. Check the port; one for TLS wants mqtts://."
     if options.accepted:
@@ -85,11 +85,11 @@ def _explain_hang_up(heard: bool, options: LinkOptions) -> tuple[Why, str]:
     if options.password is not None or options.address.user is not None:
         why = Why.NOT_AUTHORISED if options.version == _OLDEST else Why.PROTOCOL
         given = "" if options.password is not None else "; no password was given"
+        tls = "" if options.address.encrypted else f", or that want TLS ({scheme}s://)"
         return why, (
-            f"{place} hung up without an answer, as brokers do that refuse the user or password{given}. Check both, "
-            f"and the port. {PASSWORD_PLACES}"
+            f"{place} hung up without an answer, as brokers do that refuse the user or password{given}{tls}. Check "
+            f"these, and the port. {PASSWORD_PLACES}"
         )
-    scheme = options.address.scheme
     tls = "" if options.address.encrypted else f"or TLS (--broker {scheme}s://{place}), "
     return Why.PROTOCOL, (
         f"{place} hung up without an answer. It wants a user and password (--broker {scheme}://user@{place}), {tls}or "
