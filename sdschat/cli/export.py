@@ -24,6 +24,7 @@ _SUFFIXES: Final = {
     ".md": "md",
     ".parquet": "parquet",
 }
+_OF_PAGES: Final = (".html", ".htm")
 
 
 @click.command("export")
@@ -48,7 +49,8 @@ def command(chosen: Chosen, wanted: WantedHistory, file: Path, form: str | None,
     chosen_form = form or _SUFFIXES.get(file.suffix.lower())
     if chosen_form is None:
         known = ", ".join(_SUFFIXES)
-        raise CommandProblem(f"{file} ends with none of {known}. Say --format {', '.join(FORMATS)}.", WRONG_USE)
+        page = " A page is written by `sdschat share`." if file.suffix.lower() in _OF_PAGES else ""
+        raise CommandProblem(f"{file} ends with none of {known}. Say --format {', '.join(FORMATS)}.{page}", WRONG_USE)
     if file.exists() and not force:
         raise CommandProblem(f"{file} is there already. Choose another name, or replace it with --force.", WRONG_USE)
     if is_database(file) or file.absolute().parent == chosen.database.absolute().parent:

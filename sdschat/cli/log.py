@@ -34,7 +34,7 @@ _WHICH: Final = (
         default="",
         help="With these words; from:NICK, since:TIME, before:TIME.",
     ),
-    click.option("--last", metavar="N", type=click.IntRange(1), help="Only the last so many."),
+    click.option("-n", "--last", metavar="N", type=click.IntRange(1), help="Only the last so many."),
 )
 
 

@@ -217,10 +217,10 @@ def _environment(environ: Mapping[str, str]) -> Layer:
 def _unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
     """Yield a warning for each unknown `SDSCHAT_` variable: a mistyped one would silently do nothing."""
     known = [*map(_variable, [*GENERAL, *SETTINGS]), *_READ_ELSEWHERE]
+    bare = [each.removeprefix(_PREFIX) for each in known]
     for name in sorted(environ):
         if not name.startswith(_PREFIX) or not environ[name] or name in known or _OF_TESTS.fullmatch(name):
             continue
-        bare = [each.removeprefix(_PREFIX) for each in known]
         hint = did_you_mean(name.removeprefix(_PREFIX).upper(), bare, prefix=_PREFIX)
         yield f"The variable {name} is not known here. {hint}".rstrip()
 
@@ -251,7 +251,7 @@ def _file(path: Path, warnings: list[str]) -> Layer:
     for name, value in _flat(content, ""):
         known = name if name in SETTINGS else name.replace("-", "_")
         if known not in SETTINGS and known not in GENERAL:
-            hint = did_you_mean(name, [*SETTINGS, *GENERAL])
+            hint = did_you_mean("password_file" if name.endswith("password") else name, [*SETTINGS, *GENERAL])
             warnings.append(f"{path} has a setting {name}, which is not known here. {hint}".rstrip())
         elif not isinstance(value, str | int | float | bool):
             raise CommandProblem(f"{name} in {path} has to be a text, a number, true or false.", WRONG_USE)

@@ -82,6 +82,26 @@ _OFFERS: Final[Mapping[str, tuple[str, str]]] = {
     "2": ("watch a demonstration", "demo"),
     "3": ("read the manual", "help chat"),
 }
+_OTHERS_WORDS: Final = {  # for a command, in other programs
+    "join": ("chat", "connect", "open", "start"),
+    "send": ("msg", "dm", "message", "say", "post", "publish"),
+    "log": ("history", "messages", "read", "show", "search", "grep", "find"),
+    "tail": ("follow", "watch", "monitor"),
+    "channels": ("list", "ls", "rooms"),
+    "create": ("new", "make", "init"),
+    "remove": ("kick", "ban"),
+    "share": ("report",),
+    "inspect": ("status", "info", "state"),
+    "doctor": ("check", "ping", "test"),
+    "config": ("set", "settings", "preferences"),
+    "locate": ("profile", "profiles", "whoami"),
+    "serve": ("web", "browser"),
+    "broker": ("server", "daemon"),
+    "store": ("archive",),
+    "export-identity": ("backup",),
+    "import-identity": ("import", "restore"),
+}
+_INSTEAD: Final = {word: name for name, words in _OTHERS_WORDS.items() for word in words}
 _PLAIN_WORDS: Final = {"a valid integer range": "a whole number", "a valid float range": "a number"}  # for Click's
 _OF_CREATE: Final = ("--members", "--private")
 EXAMPLES: Final = """\b
@@ -106,7 +126,7 @@ class _Commands(LazyGroup):
             otherwise = "`sdschat help` lists them."
             if args[0].replace("-", "").isalnum():
                 otherwise = f"A channel of this name is opened by: sdschat join {args[0]}."
-            hint = did_you_mean(args[0], COMMANDS, otherwise)
+            hint = did_you_mean(_INSTEAD.get(args[0], args[0]), COMMANDS, otherwise)
             ctx.fail(f"There is no command {args[0]!r}. {hint}")
         return super().resolve_command(ctx, args)
 
@@ -276,5 +296,7 @@ def _keep_traceback(error: BaseException) -> Path | None:
 
 def _forget_output() -> None:
     """Send further output nowhere: its reader is gone, and Python would complain about that again at its end."""
+    if sys.stdout is None:  # closed before the start
+        return
     with contextlib.suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

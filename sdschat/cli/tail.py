@@ -18,6 +18,7 @@ _LAST: Final = 10
 @click.command("tail")
 @click.argument("channel", required=False)
 @click.option("--json", "is_json", is_flag=True, help="JSON lines, as log has them.")
+@click.option("-f", "--follow", is_flag=True, hidden=True, expose_value=False)  # as one types it for other programs
 @which_options
 @local_options
 def command(chosen: Chosen, wanted: WantedHistory, is_json: bool) -> None:
@@ -27,7 +28,7 @@ def command(chosen: Chosen, wanted: WantedHistory, is_json: bool) -> None:
     Examples:
       sdschat tail lobby --name ann
       sdschat tail @bob --name ann
-      sdschat tail lobby --last 100 --json
+      sdschat tail lobby -n 100 --json
 
     The same as `sdschat log CHANNEL --follow --last 10`. It uses no network: it shows messages that another process
     with this profile (join, pipe or store) receives.

@@ -225,6 +225,7 @@ def test_export_replaces_nothing_unasked_and_leaves_nothing_half(home: Path) -> 
     (home / "log.md").write_text("mine")
     assert "--force" in run(home, "export", "lobby", "log.md", "--name", "ann").stderr
     assert run(home, "export", "lobby", "log.doc", "--name", "ann").returncode == 2
+    assert "sdschat share" in run(home, "export", "lobby", "log.html", "--name", "ann").stderr
     assert run(home, "export", "lobby", "absent/log.md", "--name", "ann").returncode == 2
     assert run(home, "export", "attic", "attic.md", "--name", "ann").returncode == 2
     assert sorted(path.name for path in home.iterdir() if "log" in path.name or "attic" in path.name) == ["log.md"]
@@ -234,7 +235,7 @@ def test_export_replaces_nothing_unasked_and_leaves_nothing_half(home: Path) -> 
 
 def test_tail_prints_the_last_messages_and_stays(home: Path, lines: Lines) -> None:
     watching = subprocess.Popen(
-        command("tail", "lobby", "--last", "1", "--json", "--name", "ann"),
+        command("tail", "-f", "lobby", "-n", "1", "--json", "--name", "ann"),
         cwd=home,
         env=environment(home),
         stdout=subprocess.PIPE,

@@ -121,6 +121,15 @@ def test_wrong_use_ends_with_2_and_says_so(tmp_path: Path, arguments: tuple[str,
     assert "secret" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("word", "meant"), [("history", "log"), ("chat", "join"), ("import", "import-identity"), ("ls", "channels")]
+)
+def test_a_word_of_other_programs_leads_to_ours(capsys: pytest.CaptureFixture[str], word: str, meant: str) -> None:
+    """A history led to the Store, and a chat to the paths of files: the names that look most alike."""
+    assert program.run([word]) == 2
+    assert f"Did you mean {meant}?" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("kind", [OSError, Exception])
 def test_a_full_disk_is_told_as_one_where_a_library_tells_it_in_its_text_alone(
     capsys: pytest.CaptureFixture[str], kind: type[Exception]
@@ -208,8 +217,11 @@ def test_a_closed_standard_error_leaves_standard_output_alone(tmp_path: Path) ->
     assert done.stdout == b""
 
 
-def test_a_closed_standard_output_is_no_failure(tmp_path: Path) -> None:
-    shell = ["sh", "-c", 'exec "$0" -m sdschat "$@" >&-', sys.executable, "config"]
+@pytest.mark.parametrize("arguments", [("config",), ("tail", "lobby", "--name", "ann")])
+def test_a_closed_standard_output_is_no_failure(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    made = run(tmp_path, "send", "lobby", "hello", "--name", "ann", "--broker", "mqtt://127.0.0.1:1")
+    assert made.returncode
+    shell = ["sh", "-c", 'exec "$0" -m sdschat "$@" >&-', sys.executable, *arguments]
     done = subprocess.run(shell, cwd=tmp_path, env=environment(tmp_path), capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
 

@@ -237,6 +237,14 @@ def test_an_unknown_name_in_a_file_is_a_warning(tmp_path: Path) -> None:
     ]
 
 
+def test_a_password_in_a_file_of_settings_is_told_its_own_file(tmp_path: Path) -> None:
+    """The nearest name was that of the setting by which a password goes out where others can read it."""
+    (tmp_path / "user.toml").write_text('[broker]\npassword = "x"\n')
+    (said,) = chosen(tmp_path).warnings
+    assert "password_file" in said
+    assert "allow_clear_password" not in said
+
+
 def test_response_groups_follow_from_the_participants() -> None:
     assert make_settings({"repair.expected_participants": 300}).config.num_response_groups == 3
     both = {"repair.expected_participants": 300, "repair.num_response_groups": 7}
