@@ -136,4 +136,4 @@ def people(session: ChannelSession, own_id: str, own_nick: str, now: Now) -> lis
         came_at = session.presence.came.get(sender_id, 0)
         found.append(Participant(sender_id, nick, here, heard_at, False, next_at=next_at, came_at=came_at))
     found.sort(key=lambda person: (not person.online, -person.heard_at, person.sender_id))
-    return [Participant(own_id, own_nick, True, 0, True), *found]
+    return [Participant(own_id, own_nick, True, 0, True, came_at=session.reception.connected_at), *found]

@@ -33,8 +33,9 @@ def delivery_sentence(
     others = sorted((person for person in people if not person.own), key=lambda person: by_name(name_of(person)))
     here = [person for person in others if person.online and connected]
     lacking = [person for person in here if person.sender_id not in known | perhaps]
+    since = max((person.came_at for person in people if person.own), default=0)  # who was here before is not known
     told = [
-        _lack(lacking, written_at, now),
+        _lack(lacking, written_at, now, came_later=0 < since <= written_at),
         _have([person for person in here if person.sender_id in perhaps], "perhaps has it", "perhaps have it"),
     ]
     first = "; ".join(filter(None, told))
@@ -107,14 +108,19 @@ def _have(people: list[Participant], one: str, several: str) -> str:
     return f"{names} {one if len(people) == 1 else several}" if people else ""
 
 
-def _lack(people: list[Participant], written_at: int, now: int) -> str:
+def _lack(people: list[Participant], written_at: int, now: int, *, came_later: bool) -> str:
+    """Return who has not confirmed, and why. `came_later`: it is known who was here when the message was written."""
     if not people:
         return ""
     lack = _have(people, "has not confirmed", "have not confirmed")
+    why = [
+        f"{'came later, ' if came_later and one.came_at > written_at else ''}{_reason(one, written_at, now)}"
+        for one in people[:_REASONS]
+    ]
     if len(people) == 1:
-        return f"{lack}: {_reason(people[0], written_at, now)}"
+        return f"{lack}: {why[0]}"
     if len(people) <= _REASONS:
-        return f"{lack}: {', '.join(f'{name_of(one)} {_reason(one, written_at, now)}' for one in people)}"
+        return f"{lack}: {', '.join(f'{name_of(one)} {reason}' for one, reason in zip(people, why, strict=True))}"
     heard = max(person.heard_at for person in people)
     return f"{lack}: " + (f"the last of them was heard {ago(now - heard)}" if heard else "none was heard yet")
 

@@ -39,6 +39,16 @@ def test_it_says_who_spoke_since_without_naming_it() -> None:
     assert "carol has not confirmed: last heard 36s ago, with no word of it" in sentence(person("carol", 5000))
 
 
+def test_it_says_who_came_after_it_was_written_if_that_is_known() -> None:
+    """The cells count who was here then, so that all may have it though this one has not."""
+    bob = person("bob", 5000)._replace(came_at=NOON + 4000)
+    own = OwnFate(AckState.UNACKED, 1, 0, ())
+    found = delivery_sentence(own, [ME._replace(came_at=NOON - 1), bob], NOON, NOW)
+    assert found.startswith("bob has not confirmed: came later, last heard 36s ago, with no word of it")
+    before = delivery_sentence(own, [ME._replace(came_at=NOON + 1), bob], NOON, NOW)
+    assert before.startswith("bob has not confirmed: last heard 36s ago")
+
+
 def test_a_resend_may_be_the_next_chance() -> None:
     assert sentence(person("bob", -1, 30_000), due=9000).endswith("; sent again in about 9s.")
     assert sentence(person("bob", -1, 30_000), due=90_000).endswith("; next chance in about 30s.")
