@@ -133,7 +133,7 @@ async def test_open_joins_by_an_invite_that_stands_in_a_message(s: Stage) -> Non
     s.say(f"all move: {invite(bob, garden)} (as in https://example.org/notes)")
     await s.until_text("all move")
     await s.press("f6", "up")
-    await s.until_text("o open link")
+    await s.until_text("o join")
     await s.press("o")
     assert s.hint().endswith("this is an invite to a private channel; /open yes joins it")
     await s.press("slash", *"open", "space", *"yes", "enter")

@@ -89,7 +89,7 @@ class LogView(LogLines, can_focus=True):
         entry = self.model.timeline.entries.get(self.model.selected or "")
         original = ("p original",) if entry is not None and entry.reply_to else ()
         opens = entry is not None and not self.model.view.guest and (links_in(entry.text) or invites_in(entry.text))
-        link = ("o open link",) if opens else ()
+        link = ("o join" if invites_in(entry.text) else "o open link",) if entry is not None and opens else ()
         return ("r answer", "i details", *hits, *original, "t thread", *link, "y copy", "Esc back")
 
     def see(self) -> None:
