@@ -94,7 +94,9 @@ def test_a_post_is_settled_changed_and_taken_back(tmp_path: Path) -> None:
         await made.enter("good morning")
         await made.until_text("settled")
         await made.until(lambda: any("good morning" in one and "settled" in one for one in made.log()), "settled")
-        await made.enter("/edit good evening")
+        await made.press("slash", *"edit", "space", "tab")
+        assert made.app.composer.text.strip() == "/edit good morning"
+        await made.enter_instead("/edit good evening")
         await made.until_text("good evening (edited)")
         await made.enter("/delete")
         assert "would be taken back" in made.text()

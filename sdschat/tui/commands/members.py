@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sdschat.node.view.members import has_members, members_of
 from sdschat.tui.host import Command, Host
 from sdschat.tui.model.items import first_words
@@ -24,10 +26,24 @@ def _edit(host: Host, argument: str) -> None:
         if not text:
             raise CommandError(
                 "/edit needs a text: /edit [ID] TEXT. Without an id it changes the selected post, or your last."
+                + (" A space and Tab write the text as it is." if host.has_keys else "")
             )
         members.edit(message_id, text)
     except ValueError as error:
         raise CommandError(f"Not changed: {error}") from error
+
+
+def _edit_words(host: Host, argument: str) -> Iterable[str]:
+    """Return the text as it is of the post that would be changed."""
+    word = argument.strip()
+    if word and not argument.endswith(" "):
+        return ()
+    try:
+        message_id = _named(host, word) if word else _chosen(host)
+    except CommandError:
+        return ()
+    shown = host.conversation.message(message_id) if message_id is not None else None
+    return (shown.text,) if shown is not None and shown.own and shown.text else ()
 
 
 def _delete(host: Host, argument: str) -> None:
@@ -101,7 +117,9 @@ COMMANDS = (
         "Change a post of yours, in a members' channel",
         _edit,
         details="ID: the beginning of an id, with a digit and a letter in it, or of eight signs. Without one, the "
-        "selected post, or the last one of yours. An edited post says so.",
+        "selected post, or the last one of yours. Tab behind /edit and a space writes the text as it is, to be "
+        "corrected. An edited post says so.",
+        complete=_edit_words,
         group="members",
     ),
     Command(
