@@ -99,9 +99,7 @@ class Node:
 
     def join(self, name: str) -> ChannelSession:
         """Open a channel and connect it: by its name, or by a link to a private one. Raises ValueError for a name or
-        link that is none, or was used with another dialect, and StoreError."""
-        if name in self.sessions:
-            return self.sessions[name]
+        link that is none, or was used with another dialect, or of a channel that is being left, and StoreError."""
         from sdschat.node.channel.basic_extensions import basic_extensions
         from sdschat.node.channel.opening import open_channel
         from sdschat.node.channel.sender_limits import SenderLimits
@@ -109,8 +107,10 @@ class Node:
         from sdschat.node.private.opening import open_private
 
         topics = Topics(self.named(name), self.settings.topic_prefix)
-        if topics.channel in self.sessions:
-            return self.sessions[topics.channel]
+        if (found := self.sessions.get(topics.channel)) is not None:
+            if found.leaves:
+                raise ValueError(f"{found.name} is being left. Join it again in a moment.")
+            return found
         prepare, self._prepare = self._prepare, []
         for install in prepare:
             install()

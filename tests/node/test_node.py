@@ -107,6 +107,31 @@ def test_a_node_goes_on_where_it_stopped(tmp_path: Path) -> None:
     asyncio.run(story())
 
 
+def test_a_channel_that_is_being_left_is_not_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The session that was about to end was returned for a new one."""
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, closes = w.start("ann"), asyncio.Event()
+            transport = ann.node.sessions["lobby"].transport
+            close = transport.close
+
+            async def slow(grace: float) -> None:
+                await closes.wait()
+                await close(grace)
+
+            monkeypatch.setattr(transport, "close", slow)
+            leaving = asyncio.ensure_future(ann.node.part("lobby"))
+            await asyncio.sleep(0)
+            with pytest.raises(ValueError, match="lobby is being left"):
+                ann.node.join("lobby")
+            closes.set()
+            await leaving
+            assert ann.node.join("lobby") is ann.node.sessions["lobby"]
+
+    asyncio.run(story())
+
+
 def test_presence_comes_and_goes(tmp_path: Path) -> None:
     async def story() -> None:
         async with world(tmp_path) as w:

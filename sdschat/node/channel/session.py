@@ -91,7 +91,7 @@ class ChannelSession:
         self.refusals = RefusalCounter()
         self._sent = SentPackets()
         self._answers = BrokerAnswers()
-        self.was_connected = False
+        self.was_connected = self.leaves = False
         self._nameless: set[str] = set()  # outsiders who are here, and whose nicks are not shown
         self._stands_still = False
         self._early: dict[str, base.Received] = {}  # presence under an earlier key, of those who are no members yet
@@ -297,7 +297,7 @@ class ChannelSession:
             case base.Connecting():
                 changed = ConnectionChanged("connecting", address, ever=ever)
             case base.Connected():
-                if not self.was_connected:
+                if not ever:
                     self.presence_rows.came(self._gate.identity.sender_id, now)
                 self.was_connected = True
                 self.reception.connected_at = now.wall
@@ -315,12 +315,11 @@ class ChannelSession:
 
     def _came(self, now: Now) -> None:
         """Tell the engine and the extensions that we are connected, unless they stand still."""
-        if self._stands_still:
-            return
-        if not self._rests and self.speaks:
-            self.channel.connected(now)
-        for extension in self._extensions:
-            extension.connected(now)
+        if not self._stands_still:
+            if not self._rests and self.speaks:
+                self.channel.connected(now)
+            for extension in self._extensions:
+                extension.connected(now)
 
     def _went(self, now: Now) -> None:
         self.channel.disconnected(now)
@@ -342,6 +341,7 @@ class ChannelSession:
 
     async def leave(self, grace: float) -> None:
         """End the connection, in at most so many seconds, and note in the journal that the channel is left."""
+        self.leaves = True
         await self.transport.close(grace)
         if self.was_connected:
             self.presence_rows.went(self._gate.identity.sender_id, self._clock.now())
