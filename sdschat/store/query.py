@@ -14,7 +14,7 @@ from sdschat.store.columns import RowAltered
 from sdschat.store.display_rows import SHOWN_COLUMNS, SHOWN_JOINS, DisplayMessage, Key, shown
 from sdschat.store.history import first_place, last_place
 
-_MAX_WORDS: Final = 16
+_MAX_WORDS: Final = 500  # SQLite takes 1,000 conditions
 # Muted, ignored or a stranger who waits, in `standing`: messages of this participant are shown where they are asked for
 # by id or sender only.
 HIDDEN: Final = 2 | 4 | 16

@@ -103,6 +103,16 @@ def test_a_search_finds_what_has_all_its_words(reader: Reader, talk: Talk, searc
     assert _ids(reader.messages("lobby", search=search, after=key, limit=2)) == later[:2]
 
 
+def test_words_of_a_long_search_count_to_the_last_one(reader: Reader, talk: Talk) -> None:
+    """Those behind the sixteenth were left out, without a word."""
+    text = next(iter(reader.messages("lobby", limit=1))).text
+    assert text is not None
+    words = text.split()
+    long = " ".join(words * 20)
+    assert _ids(reader.messages("lobby", search=long)) == _ids(reader.messages("lobby", search=text))
+    assert _ids(reader.messages("lobby", search=f"{long} absent")) == []
+
+
 @pytest.mark.parametrize(
     "search", ["'", '"', "NEAR(", "a AND", "*", "text:river", "-river", "(((", "%", "\\", "\x00", " ", "river OR", "^a"]
 )
