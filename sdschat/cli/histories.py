@@ -134,12 +134,12 @@ def channels_of(reader: Reader) -> list[ChannelInfo]:
     return sorted(reader.channels(), key=lambda info: by_name(info.channel))
 
 
-def senders_called(known: Collection[tuple[str, str]], name: str) -> list[str]:
+def senders_called(known: Collection[tuple[str, str]], name: str, unlisted: str = "") -> list[str]:
     """Return the sender ids that a nick, or the beginning of an id, means. `known`: sender ids and nicks. Raises
-    CommandProblem if there is none."""
+    CommandProblem if there is none, which lists them without `unlisted`."""
     found = [sender_id for sender_id, nick in known if goes_by(sender_id, nick, name)]
     if not found:
-        names = listed(sorted({nick for _, nick in known if nick}, key=by_name))
+        names = listed(sorted({nick for one, nick in known if nick and one != unlisted}, key=by_name))
         there = f"Known are: {names}." if names else "Nobody signed anything here yet."
         raise CommandProblem(f"Nobody known here goes by {safe(name)}. {there}", WRONG_USE)
     return found

@@ -7,7 +7,7 @@ import time
 import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem, channel_name, in_the_chat, say
-from sdschat.cli.histories import open_reader, require_channel, senders_called
+from sdschat.cli.histories import open_reader, own_id, require_channel, senders_called
 from sdschat.cli.options import Chosen, local_options
 from sdschat.cli.output import moment, safe
 from sdschat.identity.key_book import KeyStanding, opened_standing
@@ -43,7 +43,7 @@ def command(chosen: Chosen, channel: str | None, nick: str | None, confirm: bool
     if channel is None or not (nick or "").strip(" @") or nick is None or (confirm and forget):
         raise CommandProblem("Name a channel and a nick, and at most one of --confirm and --forget.", WRONG_USE)
     with open_reader(chosen) as reader:
-        key, name = _key_of(reader, require_channel(reader, chosen, channel_name(channel)), nick)
+        key, name = _key_of(chosen, reader, require_channel(reader, chosen, channel_name(channel)), nick)
     path = chosen.database
     own = load_or_create(path.parent)
     if key == own.public_key:
@@ -67,12 +67,12 @@ def _list(chosen: Chosen) -> None:
         click.echo(f"{safe(nicks.get(sender_id, '')) or '(no nick)'} {sender_id} since {moment(since)}")
 
 
-def _key_of(reader: Reader, channel: str, name: str) -> tuple[bytes, str]:
+def _key_of(chosen: Chosen, reader: Reader, channel: str, name: str) -> tuple[bytes, str]:
     """Return the key and nick of the one participant of this name. Raises CommandProblem for none or several."""
     state = private_state(reader, channel)
     keys = {sender_id_of(key): (key, nick) for key, nick, _ in reader.keys()}  # noqa: SIM118
     known = {sender_id: nick for sender_id, (_, nick) in keys.items() if state is None or sender_id in state.members}
-    found = senders_called(known.items(), name)
+    found = senders_called(known.items(), name, own_id(chosen))
     if len(found) > 1:
         listed = ", ".join(f"{safe(known[sender_id])} ({sender_id[:8]})" for sender_id in found)
         raise CommandProblem(f"Several go by {safe(name)}: {listed}. Give the id.", WRONG_USE)
