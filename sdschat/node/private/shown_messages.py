@@ -135,7 +135,7 @@ class ShownMessages:
 
     def _worded_again(self) -> list[IndexedText]:
         """Return new lines for operations that were not known to count, because what they build upon came later."""
-        reworded, self._reworded = self._reworded & self._in_log.keys(), set()
+        reworded, self._reworded = [one for one in self._in_log if one in self._reworded], set()
         found: list[IndexedText] = []
         for message_id in reworded:
             row = self._session.channel.state.history.row(message_id)
