@@ -71,7 +71,7 @@ async def _remove(node: Node, channel: str, nick: str, embedded: bool, ban: bool
     if not has_right:
         await _appointment(node, private)
     try:
-        sender_id = await _find(private, nick)
+        sender_id = await _find(private, nick, ban)
         if not sure and (halts := halt_words(node, name, sender_id)):
             raise CommandProblem(f"{nick} is not removed. {halts} --yes does it all the same.", WRONG_USE)
         wanted.append(private.remove(sender_id, banned=ban))
@@ -102,12 +102,12 @@ async def _appointment(node: Node, private: PrivateChannel) -> None:
         await asyncio.sleep(_LOOK)
 
 
-async def _find(private: PrivateChannel, nick: str) -> str:
+async def _find(private: PrivateChannel, nick: str, ban: bool) -> str:
     """Return the sender id of whom is to be removed, who may have come while we were away. Raises ValueError."""
     ends = time.monotonic() + _NEWS
     while True:
         try:
-            return removable_called(private, nick)
+            return removable_called(private, nick, banned=ban)
         except ValueError:
             if time.monotonic() > ends:
                 raise

@@ -12,7 +12,7 @@ from sdschat.catchup.values import HIGHEST, LOWEST, Ask, Frame, Question, Questi
 from sdschat.cli.timber import removal_words
 from sdschat.node.events import ConnectionChanged, EpochChanged, HandedOver, MessageDelivered, NotAMember
 from sdschat.node.private.operations import refusal_words
-from sdschat.node.private.people import one_called
+from sdschat.node.private.people import one_called, removable_called
 from sdschat.node.private.record import private_state
 from sdschat.node.sync import extension
 from sdschat.node.sync.extension import sync_extension
@@ -142,6 +142,21 @@ def test_whom_the_creator_banned_is_not_brought_back_by_another_member(tmp_path:
                 await each.until(MessageDelivered, lambda body: "banned them" in (body.said.opened.text or ""))
             await until([again], lambda each: "only an invite of the creator" in refusal_words(*known_of_us(each)))
             assert not private(ann).has(again.node.sender_id)
+
+    run(scenario)
+
+
+def test_whoever_was_removed_can_be_banned_later(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann = (await without_carol(here)).ann
+            carol = removable_called(private(ann), "carol", banned=True)
+            with pytest.raises(ValueError, match=r"No member of .* is called carol"):
+                removable_called(private(ann), "carol")
+            private(ann).remove(carol, banned=True)
+            await ann.until(MessageDelivered, lambda body: "banned carol" in (body.said.opened.text or ""))
+            with pytest.raises(ValueError, match=r"No member of .* is called carol"):
+                removable_called(private(ann), "carol", banned=True)
 
     run(scenario)
 

@@ -204,7 +204,7 @@ class PrivateChannel(PassiveExtension):
         if banned and self.own_key != self.record.genesis.creator_key:
             raise ValueError(f"Only the creator of {self.record.name} bans. Admins remove members.")
         outside = None if self.has(sender_id) else self.outsiders().get(sender_id)
-        target = member_key(self.roster, sender_id, self.record.name) if outside is None else outside.key
+        target = outside.key if outside else member_key(self.roster, sender_id, self.record.name, former=banned)
         require_rank_above(self.roster, self.own_key, target, self.record.name)
         return target
 

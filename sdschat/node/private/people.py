@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sdschat.identity.signing import beginning_of, ids_called, sender_id_of
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.private.record import private_state
-from sdschat.node.private.rights import require_right_to_remove
+from sdschat.node.private.rights import former_members, require_right_to_remove
 
 _CHOOSE = "Choose one of those with --name or --profile, or ask them."
 
@@ -21,11 +21,12 @@ def member_called(private: PrivateChannel, name: str) -> str:
     return one_called(private, name, _members(private))
 
 
-def removable_called(private: PrivateChannel, name: str) -> str:
+def removable_called(private: PrivateChannel, name: str, *, banned: bool = False) -> str:
     """Return the sender id of the one with this nick, or whose sender id begins so: a member, or one who has the key by
-    a link alone. Raises ValueError."""
-    outside = {sender_id: each.nick for sender_id, each in private.outsiders().items()}
-    return one_called(private, name, _members(private) | outside)
+    a link alone; for a ban also one who was removed before. Raises ValueError."""
+    known = _members(private) | {sender_id: each.nick for sender_id, each in private.outsiders().items()}
+    former = {sender_id_of(key): private.nick_of(key) for key in former_members(private.roster)} if banned else {}
+    return one_called(private, name, known if ids_called(name, known.items()) else known | former)
 
 
 def _members(private: PrivateChannel) -> dict[str, str]:

@@ -6,9 +6,15 @@ from sdschat.identity.private.roster import Rank, Roster
 from sdschat.identity.signing import sender_id_of
 
 
-def member_key(roster: Roster, sender_id: str, channel: str) -> bytes:
-    """Return the key of a member. Raises ValueError."""
-    found = next((key for key in roster.members if sender_id_of(key) == sender_id), None)
+def former_members(roster: Roster) -> list[bytes]:
+    """Return the keys of those who were removed and are not banned: they can be."""
+    return [key for key in roster.changes if key not in roster.members and key not in roster.banned]
+
+
+def member_key(roster: Roster, sender_id: str, channel: str, *, former: bool = False) -> bytes:
+    """Return the key of a member, or with `former` of one who was removed. Raises ValueError."""
+    keys = list(roster.members) + (former_members(roster) if former else [])
+    found = next((key for key in keys if sender_id_of(key) == sender_id), None)
     if found is None:
         raise ValueError(f"That is no member of {channel}.")
     return found

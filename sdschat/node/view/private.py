@@ -126,7 +126,7 @@ def removable(node: Node, channel: str, who: str, *, banned: bool = False) -> st
             "somebody says; /create makes a private channel."
         )
     private = _private(node, channel)
-    sender_id = removable_called(private, who)
+    sender_id = removable_called(private, who, banned=banned)
     private.removable(sender_id, banned=banned)
     return sender_id
 
