@@ -80,7 +80,7 @@ def _salvage(chosen: Chosen, name: str) -> int:
 
     target = database_path(chosen.data_dir, name)
     source = chosen.database
-    if target.exists():
+    if target.parent.exists():
         raise CommandProblem(f"There is a profile {name} already. Choose another name after --salvage.", WRONG_USE)
     if not source.exists():
         raise CommandProblem(f"There is no database {source}. Choose its profile with --profile or --name.", WRONG_USE)

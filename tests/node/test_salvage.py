@@ -6,18 +6,21 @@ import asyncio
 import contextlib
 import os
 import sqlite3
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
+from sdschat.identity.keyfile import KEY_FILE
 from sdschat.node.events import MessageDelivered
 from sdschat.node.profile import open_profile
 from sdschat.node.settings import make_settings
 from sdschat.node.tools.salvage import salvage
 from sdschat.sds.events import StateChanged
 from sdschat.sds.values import AckState
-from sdschat.store.errors import ProfileInUse, StoreDamaged, StoreUnavailable
+from sdschat.store.errors import DiskFull, ProfileInUse, StoreDamaged, StoreUnavailable
 from sdschat.store.reader import Reader
+from sdschat.store.salvage import SalvagedPacket
 from sdschat.store.store import Store
 from sdschat.wire.sds_codec import SdsCodec
 from tests.cli.processes import run
@@ -107,6 +110,24 @@ def test_everything_comes_out_of_a_sound_one(folder: Path) -> None:
             )
         assert before.keys() == after.keys()
         assert after.value("wire/hall") == b"nim"
+
+
+def test_one_that_fails_leaves_nothing_and_replaces_no_key(folder: Path) -> None:
+    """Half a profile was left, for which the second try was refused; a key alone was replaced."""
+    ann, new = database(folder, "ann"), database(folder, "new")
+
+    def full(packets: Iterable[SalvagedPacket]) -> Iterator[SalvagedPacket]:
+        yield next(iter(packets))
+        raise DiskFull(new)
+
+    with pytest.raises(DiskFull):
+        salvage(ann, new, SETTINGS, full)
+    assert not new.parent.exists()
+    new.parent.mkdir()
+    (new.parent / KEY_FILE).write_text("of somebody else")
+    with pytest.raises(StoreUnavailable, match="choose another name"):
+        salvage(ann, new, SETTINGS)
+    assert (new.parent / KEY_FILE).read_text() == "of somebody else"
 
 
 @pytest.mark.skipif(not has_dbstat(), reason="this SQLite cannot tell which page is whose")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -47,17 +48,17 @@ class Rescued(NamedTuple):
 
 
 def salvage(source: Path, target: Path, settings: Settings, watch: Watch = iter) -> Rescued:
-    """Read the database `source`, which is not changed, and write the profile `target`, which must not be there.
+    """Read the database `source`, which is not changed, and write the profile `target`, whose folder must not be there:
+    it may hold another key. If this fails, nothing of it is left.
 
     `watch` sees every packet pass, to show how far this is. Raises StoreError, KeyFileError and what they raise.
     """
-    if target.exists():
+    if target.parent.exists():
         raise StoreUnavailable(target, "it is there already; choose another name")
     if not source.stat().st_size:
         raise StoreDamaged(source, "it is empty")
     codec = EitherCodec(settings.config.max_message_bytes)
-    with Wreck(source, codec) as wreck:
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with Wreck(source, codec) as wreck, _made(target.parent):
         if (source.parent / KEY_FILE).exists():
             load(source.parent / KEY_FILE)  # a key that is damaged too is told, and not replaced by another one
             shutil.copy2(source.parent / KEY_FILE, target.parent / KEY_FILE)
@@ -70,6 +71,17 @@ def salvage(source: Path, target: Path, settings: Settings, watch: Watch = iter)
                 rescue.messages(batch)
             rescue.states()
         return Rescued(rescue.counts, wreck.unreadable)
+
+
+@contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """Make a folder, and remove it with all that is in it if what is done there fails."""
+    folder.mkdir(mode=0o700, parents=True)
+    try:
+        yield
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 class _Rescue:
