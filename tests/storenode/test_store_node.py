@@ -25,7 +25,7 @@ from sdschat.store.reader import Reader
 from sdschat.store.transaction import Transaction
 from sdschat.transport.base import HandlerFailed, SubscribeRefused
 from sdschat.wire.sds_codec import SdsCodec
-from tests.node.worlds import InMemory, Member
+from tests.node.worlds import PATIENCE, InMemory, Member
 from tests.storenode.worlds import Stores, stores
 
 
@@ -79,6 +79,29 @@ def test_its_status_is_told_before_the_first_look_at_what_is_too_old_is_over(tmp
             keeping = asyncio.ensure_future(store.keep())
             await asyncio.sleep(0)
             assert server.node.profile.store.value(COUNTS) is not None
+            keeping.cancel()
+
+    asyncio.run(story())
+
+
+def test_it_looks_more_often_where_little_room_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It looked every ten seconds, in which a flood writes two megabytes."""
+
+    async def story() -> None:
+        async with stores(tmp_path) as w:
+            _, store = w.start_store("keeper", limits=RetentionLimits())
+            looks = 0
+
+            def pause() -> float:
+                nonlocal looks
+                looks += 1
+                return 0.0
+
+            monkeypatch.setattr(store, "pause", pause)
+            keeping = asyncio.ensure_future(store.keep())
+            async with asyncio.timeout(PATIENCE):
+                while looks < 3:
+                    await asyncio.sleep(0)
             keeping.cancel()
 
     asyncio.run(story())

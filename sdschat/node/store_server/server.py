@@ -21,7 +21,7 @@ from sdschat.node.channel.extension import ExtensionOutput, OutgoingPacket
 from sdschat.node.channel.presence import STORE
 from sdschat.node.clock import Clock
 from sdschat.node.node import Node
-from sdschat.node.retention import EVERY, PAUSE, STEP, Retention, RetentionLimits
+from sdschat.node.retention import PAUSE, STEP, Retention, RetentionLimits
 from sdschat.node.store_client.envelope import ANSWER, QUERY, SealedQuery, seal, unseal
 from sdschat.node.store_server.answers import Answerer, ArchiveReader
 from sdschat.node.store_server.metrics import COUNTS, Counts, MetricsSnapshot
@@ -257,7 +257,7 @@ class StoreNode(Retention):
                     if not step % _STEPS_UNTOLD:  # there may be hours of it, and all the while it is asked how it is
                         self.save_counts()
                 self.save_counts()
-            await asyncio.sleep(EVERY)
+            await asyncio.sleep(self.pause())
 
     def _drop(self, channel: str, before: int, most: int = STEP) -> bool:
         before_it = self.floor(channel).packets
