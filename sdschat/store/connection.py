@@ -56,7 +56,7 @@ def open_reader(path: Path) -> sqlite3.Connection:
         raise StoreUnavailable(path, "there is no such file")
     require_file(path)
     if not os.access(path, os.R_OK):
-        raise StoreUnavailable(path, "no permission to read it")
+        raise StoreUnavailable(path, "no permission to read it; is it another user's?")
     if not any(beside(path, suffix).exists() for suffix in _IN_USE):
         return _connect_reader(path, "mode=ro&immutable=1")
     try:

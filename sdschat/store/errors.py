@@ -111,12 +111,16 @@ class DiskFull(StoreError):
 
 
 class StoreReadOnly(StoreError):
+    exit_code = 2
+
     def __init__(self, path: Path, detail: str) -> None:
-        super().__init__(f"{path} cannot be written ({detail}); nothing was changed")
+        super().__init__(f"{path} cannot be written ({detail}); nothing was changed. Make it writable for your user")
 
 
 class StoreUnavailable(StoreError):
     """The file is absent, not ours, locked, or the disk does not answer; the file itself may be intact."""
+
+    exit_code = 5
 
     def __init__(self, path: Path, detail: str) -> None:
         self.detail = detail

@@ -55,6 +55,17 @@ def test_a_profile_of_another_user_is_told_of_as_such(tmp_path: Path, words: tup
     assert "unexpected failure" not in said
 
 
+@pytest.mark.parametrize(("words", "code"), [(("log", "lobby"), 5), (("send", "lobby", "hello"), 2)])
+def test_a_database_of_another_user_is_no_unexpected_failure(tmp_path: Path, words: tuple[str, ...], code: int) -> None:
+    database = tmp_path / "data" / "profiles" / "ann" / "sdschat.db"
+    load_or_create(database.parent)
+    database.touch()
+    database.chmod(0)
+    done = run_without_rights(tmp_path, *words, "--data-dir", "data", "--name", "ann")
+    assert done.returncode == code, done.stderr
+    assert "is it another user's?" in done.stderr or "Make it writable for your user" in done.stderr
+
+
 def test_where_the_files_of_another_user_are_is_told_all_the_same(tmp_path: Path) -> None:
     folder = tmp_path / "data" / "profiles" / "ann"
     folder.mkdir(parents=True)
