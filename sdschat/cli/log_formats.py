@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
 from sdschat.cli.json_events import described, manner, state_name
-from sdschat.cli.output import moment, safe, speaker
+from sdschat.cli.output import safe, speaker, zoned
 from sdschat.identity.content import ContentKind
 from sdschat.sds.values import AckState, Codec, Message
 from sdschat.store.display_rows import DisplayMessage
@@ -51,7 +51,7 @@ def as_text(message: DisplayMessage, name: str = "", answered: str = "") -> str:
     text = safe(message.text or "", lines=True).replace("\n", "\n    ")
     answers = f" (answers {answered})" if answered else ""
     colon = "" if is_action(message) else ":"
-    return f"{moment(message.lamport)} {speaker(name or who(message))}{answers}{colon} {text}{marks}"
+    return f"{zoned(message.lamport)} {speaker(name or who(message))}{answers}{colon} {text}{marks}"
 
 
 def _fate(state: AckState, sends: int) -> str:
@@ -67,7 +67,7 @@ def as_markdown(message: DisplayMessage, name: str = "", answered: str = "") -> 
     # An empty line would end the paragraph, and what follows could look like the message of another.
     quoted = _spaced(_EMPTY.sub(" ", text) if text else "").replace("\n", "  \n")
     answers = f", answers {_name(answered)}" if answered else ""
-    return f"**{name}** ({moment(message.lamport)}{answers}){'' if is_action(message) else ':'} {quoted}\n"
+    return f"**{name}** ({zoned(message.lamport)}{answers}){'' if is_action(message) else ':'} {quoted}\n"
 
 
 def _literal(text: str) -> str:

@@ -60,6 +60,14 @@ def moment(milliseconds: int) -> str:
         return f"@{milliseconds}"
 
 
+def zoned(milliseconds: int) -> str:
+    """Return a time as local time with its zone, for what others may read."""
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000).astimezone().isoformat(sep=" ", timespec="seconds")
+    except (ValueError, OverflowError, OSError):
+        return f"@{milliseconds}"
+
+
 T = TypeVar("T")
 _EVERY: Final = 512  # items between two updates, so that showing costs next to nothing
 

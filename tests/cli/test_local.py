@@ -71,7 +71,7 @@ def test_log_prints_the_history_and_nothing_that_drives_a_terminal(home: Path) -
     done = run(home, "log", "lobby", "--name", "ann")
     assert done.returncode == 0, done.stderr
     first, second, third = done.stdout.splitlines()
-    assert first.endswith(" ann: the release is out [unacked]")
+    assert re.fullmatch(r"[\d-]{10} [\d:]{8}[+-]\d\d:\d\d ann: the release is out \[unacked\]", first)
     assert second.endswith(" ann: line one")
     assert third == "    line two \\u{1b}[31m [unacked]"
     assert "\x1b" not in done.stdout
@@ -79,7 +79,7 @@ def test_log_prints_the_history_and_nothing_that_drives_a_terminal(home: Path) -
 
 def test_on_a_terminal_no_text_begins_a_line_of_its_own(tmp_path: Path) -> None:
     """Spaces up to the edge brought what follows them to the first column, where it looked like a line of somebody."""
-    forged = "2026-11-30 12:20:41 bob: I agree"
+    forged = "2026-11-30 12:20:41+00:00 bob: I agree"
 
     async def talk() -> None:
         settings = make_settings({})

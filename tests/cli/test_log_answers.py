@@ -63,7 +63,7 @@ def test_json_has_actions_and_what_is_answered(tmp_path: Path, there: tuple[str,
 
 
 def test_text_says_what_is_answered_and_has_no_colon_before_an_action(tmp_path: Path, there: tuple[str, ...]) -> None:
-    lines = [line[20:] for line in printed(tmp_path, "log", "lobby", *there).splitlines()]
+    lines = [line[26:] for line in printed(tmp_path, "log", "lobby", *there).splitlines()]
     assert lines[2:] == [
         "ann (answers bob: will the release be out this week or is…): it will",
         "ann waves",
@@ -84,7 +84,7 @@ def test_between_two_alone_as_well(tmp_path: Path, there: tuple[str, ...]) -> No
     first, second = (line["message"] for line in objects(tmp_path, "log", "@ann", *there))
     assert (second["action"], second["reply_to"]) == (True, first["message_id"])
     lines = printed(tmp_path, "log", "@ann", "--last", "1", *there).splitlines()
-    assert [line[20:] for line in lines] == ["ann (answers bob: between us) nods"]
+    assert [line[26:] for line in lines] == ["ann (answers bob: between us) nods"]
 
 
 def test_inspect_names_what_is_answered(tmp_path: Path, there: tuple[str, ...]) -> None:
@@ -107,7 +107,7 @@ def test_in_a_private_channel_as_well(tmp_path: Path) -> None:
 
     asyncio.run(story())
     there = ("--name", "ann", "--data-dir", str(tmp_path / "data"))
-    lines = [line[20:] for line in printed(tmp_path, "log", "garden", *there).splitlines()]
+    lines = [line[26:] for line in printed(tmp_path, "log", "garden", *there).splitlines()]
     assert lines[-2:] == ["ann waves [unacked]", "ann (answers ann waves): that was me [unacked]"]
 
 

@@ -60,9 +60,9 @@ def as_json(home: Path, *arguments: str) -> list[dict[str, Any]]:
 
 def test_own_and_theirs_with_time_and_state(tmp_path: Path, there: tuple[str, ...]) -> None:
     lines = printed(tmp_path, "lobby", "--to", "bob", *there).splitlines()
-    assert [line[20:] for line in lines[:2]] == ["ann: between us [acked]", "bob: nobody else"]
+    assert [line[26:] for line in lines[:2]] == ["ann: between us [acked]", "bob: nobody else"]
     assert lines[2] == "    reads this"
-    assert lines[3][20:] == "ann: are you there? [unacked]"
+    assert lines[3][26:] == "ann: are you there? [unacked]"
     assert lines[0][:2] == "20"
 
 
