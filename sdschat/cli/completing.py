@@ -7,10 +7,13 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from sdschat.store.reader import Reader
 
 Known = Callable[[click.Context, str], Iterable[str]]
 _PLAIN: Final = re.compile(r"[\w@#.+~=-]+")  # a shell would take any other name for several words, or for a command
@@ -48,19 +51,29 @@ def _profiles(ctx: click.Context, _: str) -> Iterable[str]:
     return profile_names(_data_dir(ctx))
 
 
-def _channels(ctx: click.Context, incomplete: str) -> Iterator[str]:
-    """Yield the channels of the profile that is named before, else those of all profiles."""
+def _readers(ctx: click.Context) -> Iterator[Reader]:
+    """Yield the database of the profile that is named before, else those of all profiles."""
     from sdschat.node.profile import database_path
     from sdschat.store.errors import StoreError
     from sdschat.store.reader import Reader
     from sdschat.wire.sds_codec import SdsCodec
 
     named = _given(ctx, "profile") or _given(ctx, "name")
-    for profile in [named] if named else _profiles(ctx, incomplete):
+    for profile in [named] if named else _profiles(ctx, ""):
         path = database_path(_data_dir(ctx), profile)
         if path.exists():
             with contextlib.suppress(StoreError), Reader.open(path, SdsCodec()) as reader:
-                yield from (info.channel for info in reader.channels())
+                yield reader
+
+
+def _channels(ctx: click.Context, _: str) -> Iterator[str]:
+    for reader in _readers(ctx):
+        yield from (info.channel for info in reader.channels())
+
+
+def _nicks(ctx: click.Context, _: str) -> Iterator[str]:
+    for reader in _readers(ctx):
+        yield from sorted(nick for _, nick, _ in reader.keys() if nick)  # noqa: SIM118
 
 
 def _settings(_: click.Context, incomplete: str) -> Iterator[str]:
@@ -81,8 +94,10 @@ _VALUES: Final = {
     "channel": _Word(_channels),
     "channels": _Word(_channels),
     "name": _Word(_profiles),
+    "nick": _Word(_nicks),
     "profile": _Word(_profiles),
     "sets": _Word(_settings),
+    "to": _Word(_nicks),
     "topic": _Word(_topics),
 }
 _FILES: Final = ("FILE", "DIR", "[FILE]…")

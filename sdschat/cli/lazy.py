@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import click
+from click.shell_completion import CompletionItem
 
 COMPLETE: Final = "_SDSCHAT_COMPLETE"  # the variable with which a shell asks for completions
 
@@ -38,6 +39,11 @@ class LazyGroup(click.Group):
 
             offer_values(command)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        commands = {name: summary for section in self._sections.values() for name, summary in section.items()}
+        found = [CompletionItem(name, help=about) for name, about in commands.items() if name.startswith(incomplete)]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]  # that of a group imports all commands
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         widest = max(map(len, self._names))

@@ -40,6 +40,20 @@ def test_channels_are_those_that_are_here(home: Path, command: str) -> None:
     assert offered(f"{command} x") == []
 
 
+@pytest.mark.parametrize("command", ["verify lobby", "remove lobby", "send lobby --to", "log --name bob --to"])
+def test_nicks_are_those_that_were_met(home: Path, command: str) -> None:
+    assert offered(f"{command} ") == offered(f"{command} an") == ["ann"]
+    assert offered(f"{command} x") == []
+
+
+def test_commands_are_offered_with_the_words_of_the_help() -> None:
+    found = ShellComplete(program, {}, "sdschat", COMPLETE).get_completions([], "de")
+    assert [(item.value, item.help) for item in found] == [
+        ("demo", "Watch a channel whose participants talk and fail."),
+        ("decode", "Explain a packet, and the rules that it breaks."),
+    ]
+
+
 def test_a_new_channel_and_a_profile_that_is_not_there_have_none(home: Path) -> None:
     assert offered("create ") == offered("log --name cleo ") == []
 
