@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from sdschat.audit import node_evidence
 from sdschat.audit.engine import judge
-from sdschat.audit.node_evidence import AuditEvidence, Channel, ChannelJournal, Held, Member, NodeEvidence
+from sdschat.audit.node_evidence import AuditEvidence, ChannelJournal, Held, Member
 from sdschat.audit.processes import processors, side_by_side, size_of
 from sdschat.audit.schemas import AuditJournal, Node, Presence, Quarantine
 from sdschat.audit.several import logs_that_count, refuse_contradictions, search_is_damaged, went_apart
@@ -30,7 +30,7 @@ Excuse = Callable[[AuditEvidence], AuditEvidence]
 
 
 class Comparison(NamedTuple):
-    there: dict[Channel, list[NodeEvidence]]
+    said: AuditEvidence
     quarantine: list[Quarantine]
     audit: Audit
     sources: dict[Member, str]  # the database of each node whose log counts
@@ -41,8 +41,8 @@ class Comparison(NamedTuple):
 
 def compare(
     paths: Iterable[Path], read_ms: int, rules: Rules, excused: Excuse | None = None, *, by_row: bool = False
-) -> tuple[Comparison, node_evidence.Silver]:
-    """Compare the databases. `excused` adds to what the nodes need not have. Also return what was read row by row.
+) -> Comparison:
+    """Compare the databases. `excused` adds to what the nodes need not have.
 
     Sound databases are read by column, and all others row by row; with `by_row` all, for a caller that needs figures.
     """
@@ -55,15 +55,15 @@ def compare(
     for each in readings:
         taken.add(rows.get(each, ()))
     refuse_contradictions(taken, read_ms)
-    silver = node_evidence.conform(taken, rules)
-    said = _together([node_evidence.evidence_of(silver), *sound.values()])._replace(apart=went_apart(read))
+    said = node_evidence.together([node_evidence.conform(taken, rules), *sound.values()])
+    said.apart.extend(went_apart(read))
     sources = {node_evidence.member_of(row): row.source for row in said.nodes}
     unread = {row.source for row in taken.quarantine if not row.place}
     all_read = [each.path for each in readings if str(each.path) not in unread]
     left = [path for path in unsearchable if path in all_read]
-    known = said if excused is None else excused(said)
     members = len(sound) < len(readings) or any(each.members for each in sound.values())
-    return Comparison(said.there, taken.quarantine, judge(known, rules), sources, all_read, left, members), silver
+    audit = judge(said if excused is None else excused(said), rules)
+    return Comparison(said, taken.quarantine, audit, sources, all_read, left, members)
 
 
 def _sound(readings: list[Reading]) -> tuple[dict[Reading, AuditEvidence], list[Path]]:
@@ -107,19 +107,6 @@ def _row_by_row(readings: list[Reading], sound: dict[Reading, AuditEvidence]) ->
     return found
 
 
-def _together(parts: Iterable[AuditEvidence]) -> AuditEvidence:
-    there: dict[Channel, list[NodeEvidence]] = defaultdict(list)
-    whole = AuditEvidence({}, [], [], [], [])
-    for each in parts:
-        for channel, witnesses in each.there.items():
-            there[channel] += witnesses
-        whole.nodes.extend(each.nodes)
-        whole.declared.extend(each.declared)
-        whole.journals.extend(each.journals)
-    in_order = {channel: sorted(there[channel], key=lambda one: one.presence.node) for channel in sorted(there)}
-    return AuditEvidence(in_order, whole.nodes, sorted(set(whole.declared)), sorted(whole.journals), [])
-
-
 def read_fast(readings: Iterable[Reading]) -> Iterator[AuditEvidence | None]:
     """Read databases. Yield None for one that cannot be read here."""
     for reading in readings:
@@ -139,7 +126,8 @@ def _all(reading: Reading, columns: Columnar) -> AuditEvidence:
     told, spans = _told(columns, reading), columns.spans()
     if any(each.shown for number, each in told.items() if number not in channels):
         raise Unsound
-    found = AuditEvidence({}, [], [], _summaries(reading, whose, columns, spans), [], columns.has_members())
+    summaries = _summaries(reading, whose, columns, spans)
+    found = AuditEvidence([], {}, {}, [], [], summaries, [], [], [], columns.has_members())
     for number, channel in channels.items():
         held, sums = _log(columns, number, reading)
         standing = columns.standing(number, sums)
@@ -148,9 +136,11 @@ def _all(reading: Reading, columns: Columnar) -> AuditEvidence:
         node = databases.node_row(reading, whose, standing, sums.nick, columns.as_of())
         found.nodes.append(node)
         found.declared.extend(databases.declared_rows(reading, columns, whose, channel, number))
-        presence = _presence(node, held, [span for span in spans if span.channel == number])
-        witness = NodeEvidence(presence, held, told.get(number, ChannelJournal({}, {})))
-        found.there[reading.run_id, channel] = [witness]
+        found.presences.append(_presence(node, held, [span for span in spans if span.channel == number]))
+        member = node_evidence.member_of(node)
+        found.held[member] = held
+        if number in told:
+            found.told[member] = told[number]
     return found
 
 

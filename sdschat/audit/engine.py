@@ -9,12 +9,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from functools import partial
-from itertools import chain, count, islice, repeat
+from itertools import chain, count, groupby, islice, repeat
 from operator import itemgetter
 from typing import Any, Final
 
-from sdschat.audit.node_evidence import AuditEvidence, Channel, Held, Member, NodeEvidence
-from sdschat.audit.schemas import AuditChannel, AuditFinding, AuditMissing, AuditNode
+from sdschat.audit.node_evidence import AuditEvidence, Held, Member, member_of
+from sdschat.audit.schemas import AuditChannel, AuditFinding, AuditMissing, AuditNode, Presence
 from sdschat.audit.sources.packets import Version
 from sdschat.audit.statements import statements
 from sdschat.audit.verdict import LARGEST_LAMPORT, Audit, Rules
@@ -84,7 +84,7 @@ class _Loader:
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database, self._insert = database, partial(insert, database)
-        self._chans: dict[Channel, int] = {}
+        self._chans: dict[tuple[str, str], int] = {}
         self._members: dict[Member, int] = {}
         self._next_message = count(1).__next__
         self._messages: list[defaultdict[str, int]] = []  # for each channel: id -> key of the message
@@ -94,33 +94,32 @@ class _Loader:
 
     def load(self, said: AuditEvidence) -> None:
         self._database.execute("BEGIN")
-        for channel, witnesses in said.there.items():
+        for channel, witnesses in groupby(said.presences, key=lambda row: member_of(row)[:2]):
             chan = self._chans[channel] = len(self._chans)
             self._messages.append(defaultdict(self._next_message))
             self._versions.clear()
-            for witness in witnesses:
-                self._witness(chan, witness)
+            for at in witnesses:
+                self._witness(chan, at, said)
         self._insert("version", self._made)
         self._insert("need", self._needs)
-        self._insert("claim", [(self._members[row.run_id, row.channel, row.node], *row[7:11]) for row in said.nodes])
+        self._insert("claim", [(self._members[member_of(row)], *row[7:11]) for row in said.nodes])
         self._insert("apart", [(self._members[member], detail) for member, detail in said.apart])
         rows = []
         for row in said.declared:
-            member = self._members.get((row.run_id, row.channel, row.node))
+            member = self._members.get(member_of(row))
             if member is not None:
                 message = self._messages[self._chans[row.run_id, row.channel]][row.message_id]
                 rows.append((member, message, row.message_id, row.kind))
         self._insert("declared", rows)
         self._database.execute("COMMIT")
 
-    def _witness(self, chan: int, witness: NodeEvidence) -> None:
-        at = witness.presence
-        member = self._members[at.run_id, at.channel, at.node] = len(self._members)
+    def _witness(self, chan: int, at: Presence, said: AuditEvidence) -> None:
+        member = self._members[member_of(at)] = len(self._members)
         place = (at.origin, at.horizon, at.retained_from, at.first_ms, at.last_ms)
         self._insert("presence", [(member, chan, at.run_id, at.channel, at.node, at.nick, *place)])
-        self._insert("copy", self._copies(chan, member, witness.held), _COPY)
-        key_of = self._messages[chan].__getitem__
-        for table, moments in (("shown", witness.told.shown), ("excused", witness.told.excused)):
+        self._insert("copy", self._copies(chan, member, said.held_by(at)), _COPY)
+        key_of, told = self._messages[chan].__getitem__, said.told.get(member_of(at))
+        for table, moments in (("shown", told.shown), ("excused", told.excused)) if told else ():
             self._insert(table, zip(repeat(member), map(key_of, moments), moments.values()))
 
     def _copies(self, chan: int, member: int, held: Held) -> Iterable[tuple[Any, ...]]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from sdschat.audit.answers import Figures, FilterTrial, answers
 from sdschat.audit.engine import answer, insert
-from sdschat.audit.node_evidence import Held, Member, Silver
+from sdschat.audit.node_evidence import AuditEvidence, Held, Member
 from sdschat.audit.schemas import Journal, Message
 from sdschat.audit.sources.packets import CODEC
 from sdschat.audit.verdict import Audit
@@ -47,14 +47,14 @@ _INDEXES: Final = {
 _NO_VERDICT: Final = Audit([], [], [], [], [])
 
 
-def figures(silver: Silver, audit: Audit = _NO_VERDICT) -> Figures:
-    grain = grain_of(row.ts_ms for row in silver.journal)
+def figures(said: AuditEvidence, audit: Audit = _NO_VERDICT) -> Figures:
+    grain = grain_of(row.ts_ms for row in said.journal)
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
         database.create_aggregate("QUANTILE_CONT", 2, _Quantile)  # type: ignore[arg-type]
         database.execute("BEGIN")
         for table, columns in _TABLES.items():
             database.execute(f"CREATE TABLE {table} ({columns})")
-        for table, rows in _rows(silver, audit, grain).items():
+        for table, rows in _rows(said, audit, grain).items():
             insert(database, table, rows)
         database.execute("COMMIT")
         answer(database, "figures", _INDEXES)
@@ -91,14 +91,14 @@ def grain_of(times: Iterable[int]) -> int:
     return next((each for each in _GRAINS if whole <= each * STRETCHES), _DAY * -(-whole // (_DAY * STRETCHES)))
 
 
-def _rows(silver: Silver, audit: Audit, grain: int) -> dict[str, Iterable[tuple[Any, ...]]]:
+def _rows(said: AuditEvidence, audit: Audit, grain: int) -> dict[str, Iterable[tuple[Any, ...]]]:
     return {
         "rule": [(grain, QUIET)],
-        "event": (_event(moment, row) for moment, row in enumerate(silver.journal)),
-        "had": ((*member, name, at) for member, one in silver.held.items() for name, at in one.received.items()),
-        "seen": ((*row[:3], row.first_ms, row.last_ms) for row in silver.presences),
-        "packet": (_packet(row) for row in silver.messages if row.bytes is not None),
-        "trial": _trials(silver.held, silver.messages),
+        "event": (_event(moment, row) for moment, row in enumerate(said.journal)),
+        "had": ((*member, name, at) for member, one in said.held.items() for name, at in one.received.items()),
+        "seen": ((*row[:3], row.first_ms, row.last_ms) for row in said.presences),
+        "packet": (_packet(row) for row in said.messages if row.bytes is not None),
+        "trial": _trials(said.held, said.messages),
         "lacked": ((row.run_id, row.channel, row.node, row.position, row.until, row.reason) for row in audit.missing),
         "extent": ((row.run_id, row.channel, row.messages) for row in audit.channels),
     }

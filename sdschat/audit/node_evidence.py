@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sdschat.audit.schemas import AuditJournal, Declared, Journal, Message, Node, Presence, Quarantine
 from sdschat.audit.sources.databases import Row
@@ -45,7 +45,6 @@ class BronzeRows:
             of[type(row)].append(row)
 
 
-Channel = tuple[str, str]  # run_id, channel
 Member = tuple[str, str, str]  # run_id, channel, node
 
 
@@ -58,21 +57,58 @@ class Held(NamedTuple):
     damage: dict[str, str]  # id: description of the damage; a damaged message has a version too
 
 
-@dataclass(slots=True)
-class Silver:
-    journal: list[Journal]  # per node, in the order of writing
-    messages: list[Message]
+class ChannelJournal(NamedTuple):
+    """The journal of a node for one channel. Times are indices that grow in the order of writing."""
+
+    shown: dict[str, int]  # id: when it was first delivered, or sent
+    excused: dict[str, int]  # id: from when on delivery need not wait for it
+
+
+_NOTHING: Final = Held({}, {}, set(), {})
+
+
+class AuditEvidence(NamedTuple):
+    """The evidence for an audit: all of it, or that of one database. Silver, in words of a lake."""
+
+    presences: list[Presence]  # in the order of runs, channels and nodes
     held: dict[Member, Held]
-    presences: list[Presence]
+    told: dict[Member, ChannelJournal]
     declared: list[Declared]
     nodes: list[Node]
+    journals: list[AuditJournal]
+    apart: list[tuple[Member, str]]  # databases of one node that went different ways
+    # Of what was read row by row; the journal of each node in the order of writing.
+    journal: list[Journal]
+    messages: list[Message]
+    members: bool = True  # False: there are certainly no members' channels
+
+    def held_by(self, presence: Presence) -> Held:
+        return self.held.get(member_of(presence), _NOTHING)
 
 
-def conform(taken: BronzeRows, rules: Rules = DEFAULT) -> Silver:
+def conform(taken: BronzeRows, rules: Rules = DEFAULT) -> AuditEvidence:
     journal, nodes = in_order(taken.journal), taken.nodes
     held = _held(taken.messages, journal, {member_of(row) for row in nodes})
-    there = presences(nodes, journal, held, rules)
-    return Silver(journal, taken.messages, held, there, sorted(set(taken.declared)), nodes)
+    there, told = presences(nodes, journal, held, rules), journals_say(journal)
+    declared = sorted(set(taken.declared))
+    return AuditEvidence(there, held, told, declared, nodes, journals(journal), [], journal, taken.messages)
+
+
+def together(parts: Iterable[AuditEvidence]) -> AuditEvidence:
+    """Join the evidence of different nodes."""
+    whole = AuditEvidence([], {}, {}, [], [], [], [], [], [])
+    for part in parts:
+        whole.presences.extend(part.presences)
+        whole.held.update(part.held)
+        whole.told.update(part.told)
+        whole.declared.extend(part.declared)
+        whole.nodes.extend(part.nodes)
+        whole.journals.extend(part.journals)
+        whole.journal.extend(part.journal)
+        whole.messages.extend(part.messages)
+    whole.presences.sort(key=member_of)
+    whole.journals.sort()
+    return whole._replace(declared=sorted(set(whole.declared)))
 
 
 def in_order(rows: Iterable[Journal]) -> list[Journal]:
@@ -142,42 +178,6 @@ def presences(nodes: list[Node], journal: list[Journal], held: dict[Member, Held
     return found
 
 
-class ChannelJournal(NamedTuple):
-    """The journal of a node for one channel. Times are indices that grow in the order of writing."""
-
-    shown: dict[str, int]  # id: when it was first delivered, or sent
-    excused: dict[str, int]  # id: from when on delivery need not wait for it
-
-
-class NodeEvidence(NamedTuple):
-    """The evidence of one node in one channel."""
-
-    presence: Presence
-    held: Held
-    told: ChannelJournal
-
-
-class AuditEvidence(NamedTuple):
-    """The evidence for an audit: all of it, or that of one database."""
-
-    there: dict[Channel, list[NodeEvidence]]  # in the order of node ids
-    nodes: list[Node]
-    declared: list[Declared]
-    journals: list[AuditJournal]
-    apart: list[tuple[Member, str]]  # databases of one node that went different ways
-    members: bool = True  # False: there are certainly no members' channels
-
-
-def evidence_of(silver: Silver) -> AuditEvidence:
-    told = journals_say(silver.journal)
-    there: dict[Channel, list[NodeEvidence]] = defaultdict(list)
-    for presence in silver.presences:
-        member = member_of(presence)
-        held = silver.held.get(member, Held({}, {}, set(), {}))
-        there[member[:2]].append(NodeEvidence(presence, held, told.get(member, ChannelJournal({}, {}))))
-    return AuditEvidence(dict(there), silver.nodes, silver.declared, journals(silver.journal), [])
-
-
 def journals_say(journal: Iterable[Journal]) -> dict[Member, ChannelJournal]:
     """Return the journal facts of each node and channel. `journal`: per node in the order of writing."""
     found: dict[Member, ChannelJournal] = {}
@@ -219,7 +219,7 @@ NO_MEMBER = "no_member"
 def with_nonmembers(said: AuditEvidence, found: Mapping[str, Roster]) -> AuditEvidence:
     """Add to what the nodes declare what they need not have, for they or the authors were no members."""
     excused = [row for channel, roster in found.items() for row in _excused(said, channel, roster)]
-    return said._replace(declared=sorted({*said.declared, *excused})) if excused else said
+    return said._replace(declared=sorted({*said.declared, *excused}))
 
 
 def _excused(said: AuditEvidence, channel: str, roster: Roster) -> Iterator[Declared]:
@@ -229,15 +229,13 @@ def _excused(said: AuditEvidence, channel: str, roster: Roster) -> Iterator[Decl
     def outside(participant: str, position: Position) -> bool:
         return participant not in members and position >= left.get(participant, (0, ""))
 
-    for (run_id, name), witnesses in said.there.items():
-        if name != channel:
-            continue
-        log = {key: version for one in witnesses for key, version in one.held.versions.items()}
-        for one in witnesses:
-            node = one.presence.node
-            for message_id, version in log.items():
-                position = (version.lamport, message_id)
-                if message_id in one.held.versions:
-                    continue
-                if outside(node, position) or (version.sender != node and outside(version.sender, position)):
-                    yield Declared(run_id, node, name, message_id, NO_MEMBER, version.lamport, 0, 0)
+    witnesses = [row for row in said.presences if row.channel == channel]
+    log = {key: version for row in witnesses for key, version in said.held_by(row).versions.items()}
+    for row in witnesses:
+        has, node = said.held_by(row).versions, row.node
+        for message_id, version in log.items():
+            position = (version.lamport, message_id)
+            if message_id in has:
+                continue
+            if outside(node, position) or (version.sender != node and outside(version.sender, position)):
+                yield Declared(row.run_id, node, channel, message_id, NO_MEMBER, version.lamport, 0, 0)

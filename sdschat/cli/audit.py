@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from sdschat.audit.answers import Figures
     from sdschat.audit.compare import Comparison
     from sdschat.audit.members import MembersAudit
-    from sdschat.audit.node_evidence import AuditEvidence, Channel, Silver
+    from sdschat.audit.node_evidence import AuditEvidence
     from sdschat.audit.schemas import Quarantine
     from sdschat.audit.verdict import Audit, Rules
     from sdschat.identity.private.roster import Roster
 
-    ByChannel = Mapping[Channel, Figures]
+    ByChannel = Mapping[tuple[str, str], Figures]
 
 
 @click.command("audit")
@@ -85,7 +85,7 @@ def command(
     drawn = page is not None and all(find_spec(name) is not None for name in ("altair", "vl_convert"))
     with no_collection():
         excused = partial(_excused, paths)
-        found, silver = compare(paths, now, rules, excused, by_row=drawn or counted)  # figures follow from the rows
+        found = compare(paths, now, rules, excused, by_row=drawn or counted)  # figures follow from the rows
     tell_cut_logs(paths, found.quarantine)
     everyone: list[MembersAudit] = []
     if found.members:  # the code for them is slow to import
@@ -97,14 +97,13 @@ def command(
         channel = audit_report.full_channel(channel, names)
     members = [one for one in everyone if channel in (None, one.channel)]
     found = found._replace(audit=_without(audit_report.only(found.audit, channel), {one.channel for one in members}))
-    asked = silver if counted else None
     if as_json:
-        _print_object(found, members, asked)
+        _print_object(found, members, counted)
     else:
-        _print_report(found, members, asked, None if everything else audit_report.SHOWN)
+        _print_report(found, members, counted, None if everything else audit_report.SHOWN)
         _print_if_alone(found, len(paths))
     code = UNEXPECTED if any(one.findings for one in members) else exit_code(found.audit, found.quarantine)
-    if page is None or (_written(page, found, silver, rules) if drawn else _not_drawn()):
+    if page is None or (_written(page, found, rules) if drawn else _not_drawn()):
         return code
     return code or WRONG_USE
 
@@ -136,7 +135,7 @@ def _print_if_alone(found: Comparison, count: int) -> None:
 
 def _excused(paths: list[Path], said: AuditEvidence) -> AuditEvidence:
     """Add what the nodes need not have. The private code, slow to import, is needed only for private channels."""
-    if not any("~" in channel for _, channel in said.there):
+    if not any("~" in row.channel for row in said.presences):
         return said
     from sdschat.audit.node_evidence import with_nonmembers
 
@@ -176,7 +175,7 @@ def _without(found: Audit, members: set[str]) -> Audit:
     )
 
 
-def _print_object(found: Comparison, members: list[MembersAudit], asked: Silver | None) -> None:
+def _print_object(found: Comparison, members: list[MembersAudit], with_figures: bool) -> None:
     import json
 
     report = audit_report.as_object(found.audit, found.quarantine) | {
@@ -190,12 +189,12 @@ def _print_object(found: Comparison, members: list[MembersAudit], asked: Silver 
     if members:
         said = [str(report["verdict"])] if found.audit.channels else []
         report["verdict"] = " ".join([*map(_members_sentence, members), *said])
-    if asked is not None:
-        report["figures"] = _figures_object(_figures_of(found.audit, asked))
+    if with_figures:
+        report["figures"] = _figures_object(_figures_of(found))
     click.echo(json.dumps(report, separators=(",", ":")))
 
 
-def _print_report(found: Comparison, members: list[MembersAudit], asked: Silver | None, most: int | None) -> None:
+def _print_report(found: Comparison, members: list[MembersAudit], with_figures: bool, most: int | None) -> None:
     for line in (
         *_members_lines(members, most),
         *(audit_report.lines(found.audit, most) if found.audit.channels or not members else ()),
@@ -204,17 +203,17 @@ def _print_report(found: Comparison, members: list[MembersAudit], asked: Silver 
         *audit_report.closer_lines(found.audit, found.sources, most),
     ):
         click.echo(line)
-    if asked is not None:
-        for line in _figures_lines(_figures_of(found.audit, asked)):
+    if with_figures:
+        for line in _figures_lines(_figures_of(found)):
             click.echo(line)
 
 
-def _written(page: Path, found: Comparison, silver: Silver, rules: Rules) -> bool:
+def _written(page: Path, found: Comparison, rules: Rules) -> bool:
     """Write the report. Return True if it could be written; the verdict has been printed already in any case."""
     from sdschat.audit.report.data import report_data
     from sdschat.audit.report.page import page as made
 
-    text = made(report_data(found, silver, rules, time.time_ns() // 1_000_000), cache_folder("report"))
+    text = made(report_data(found, rules, time.time_ns() // 1_000_000), cache_folder("report"))
     try:
         with whole_file(page) as output:
             output.write(text)
@@ -253,12 +252,13 @@ def _members_sentence(one: MembersAudit) -> str:
     return f"{what}; all checkpoints are prefixes of one another, all committees are equal, and {gone}."
 
 
-def _figures_of(audit: Audit, silver: Silver) -> ByChannel:
+def _figures_of(found: Comparison) -> ByChannel:
     from sdschat.audit.figures import figures
     from sdschat.audit.report.data import of_channel
 
-    found = figures(silver)
-    return {(row.run_id, row.channel): of_channel(found, (row.run_id, row.channel)) for row in audit.channels}
+    every = figures(found.said)
+    keys = [(row.run_id, row.channel) for row in found.audit.channels]
+    return {key: of_channel(every, key) for key in keys}
 
 
 def _figures_object(by_channel: ByChannel) -> dict[str, list[dict[str, Any]]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from sdschat.audit.engine import judge as by_views
-from sdschat.audit.node_evidence import BronzeRows, conform, evidence_of
+from sdschat.audit.node_evidence import BronzeRows, conform
 from sdschat.audit.verdict import DEFAULT, Audit
 from sdschat.cli.audit import exit_code
 from sdschat.cli.audit_report import as_object, closer_lines, lines
@@ -25,7 +25,7 @@ FEW: Final = 3  # rows of each list before the others are counted
 
 def answer(taken: BronzeRows) -> Audit:
     """Return the verdict on these rows, by the embedded engine."""
-    return by_views(evidence_of(conform(read_once(taken))), DEFAULT)
+    return by_views(conform(read_once(taken)), DEFAULT)
 
 
 def group(seed: int, judge: Callable[[BronzeRows], Audit]) -> Iterator[str]:

@@ -29,8 +29,8 @@ def copied(field: Path, tmp_path: Path) -> Path:
 
 def both(*folders: Path) -> Comparison:
     paths = databases([database(folders[0], "bob"), *(database(folder, "ann") for folder in folders)])
-    found = compare(paths, 1, DEFAULT)[0]
-    assert found.audit == compare(paths, 1, DEFAULT, by_row=True)[0].audit
+    found = compare(paths, 1, DEFAULT)
+    assert found.audit == compare(paths, 1, DEFAULT, by_row=True).audit
     return found
 
 

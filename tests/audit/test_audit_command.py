@@ -148,7 +148,7 @@ def test_the_verdict_in_json_is_on_members_channels_beside_others_too(
 
 
 def test_of_two_with_one_nick_each_has_its_id_behind_it(untouched: Path) -> None:
-    found, _ = compare(databases([untouched]), 0, DEFAULT)
+    found = compare(databases([untouched]), 0, DEFAULT)
     nodes = [row._replace(nick="ann") for row in found.audit.nodes]
     assert {naming(nodes)(row.node) for row in nodes} == {f"ann <{row.node[:8]}>" for row in nodes}
     posing = [nodes[0]._replace(nick=f"ann <{nodes[1].node[:8]}>")]
@@ -399,7 +399,7 @@ def test_a_profile_in_a_folder_that_is_a_link_is_not_passed_over(field: Path, tm
 def test_the_log_of_each_node_is_the_canonical_log(untouched: Path, field: Path, tmp_path: Path) -> None:
     """The audit compares the same log that `sdschat log` prints."""
     change(field, "bob", "DELETE FROM log")
-    missing = compare(databases([field]), 1, DEFAULT)[0].audit.missing
+    missing = compare(databases([field]), 1, DEFAULT).audit.missing
     canonical = [row.message_id for row in sorted(missing, key=lambda row: row.position)]
     assert len(canonical) == len(WORDS)
     done = run_process(

@@ -29,14 +29,12 @@ def sound(path: Path) -> bool:
 
 
 def both_say_the_same(paths: list[Path]) -> None:
-    quick, whole = compare(paths, 1, DEFAULT)[0], compare(paths, 1, DEFAULT, by_row=True)[0]
+    quick, whole = compare(paths, 1, DEFAULT), compare(paths, 1, DEFAULT, by_row=True)
     assert quick.audit == whole.audit
     assert quick.quarantine == whole.quarantine
     assert quick.sources == whole.sources
-    assert [*quick.there] == [*whole.there]
-    assert [each.held for there in quick.there.values() for each in there] == [
-        each.held for there in whole.there.values() for each in there
-    ]
+    assert quick.said.presences == whole.said.presences
+    assert [*map(quick.said.held_by, quick.said.presences)] == [*map(whole.said.held_by, whole.said.presences)]
 
 
 def test_what_nodes_wrote_is_sound_and_nothing_differs(untouched: Path) -> None:
@@ -139,7 +137,7 @@ def test_of_two_copies_of_the_same_age_the_first_by_path_counts(field: Path, tmp
     shutil.copy(saved, bob)
     change(field, "bob", "DELETE FROM log WHERE place = ?", first)
     for paths in (databases([field]), databases([field])[::-1]):
-        assert [row.message_id for row in compare(paths, 1, DEFAULT)[0].audit.missing] == [name]
+        assert [row.message_id for row in compare(paths, 1, DEFAULT).audit.missing] == [name]
         both_say_the_same(paths)
 
 
@@ -180,7 +178,7 @@ def test_a_database_with_a_value_that_no_row_has_is_named_with_its_row_and_the_o
     field: Path, table: str, values: dict[str, object]
 ) -> None:
     what = forged(field, table, values)
-    found = compare(databases([field]), 1, DEFAULT)[0]
+    found = compare(databases([field]), 1, DEFAULT)
     assert [(row.source, row.place) for row in found.quarantine] == [(str(database(field, "bob")), "")]
     assert f"(there is a value in it that no row can have: {what}" in found.quarantine[0].reason
     assert {row.nick for row in found.audit.nodes} == ({*NAMES} if table == "journal" else {"ann", "cleo"})
@@ -192,7 +190,7 @@ def test_dependencies_of_an_event_that_are_no_ids_are_told_of_a_database_that_is
     field: Path, deps: str
 ) -> None:
     forge(field, "bob", "journal", (1 << 40) + 9, deps=deps)
-    found = compare(databases([field]), 1, DEFAULT)[0]
+    found = compare(databases([field]), 1, DEFAULT)
     assert [row.reason for row in found.quarantine] == ["its dependencies are no list of ids"]
     both_say_the_same(databases([field]))
 
@@ -232,7 +230,7 @@ def test_a_text_whose_number_in_the_table_is_too_large_gives_the_same(field: Pat
 
 def test_a_database_that_breaks_off_is_named_and_the_others_are_compared(field: Path) -> None:
     change(field, "bob", "UPDATE log SET via = CAST(x'ff' AS TEXT) WHERE place = ?", nth(field, "bob", 9)[0])
-    found = compare(databases([field]), 1, DEFAULT)[0]
+    found = compare(databases([field]), 1, DEFAULT)
     assert [(row.source, row.place) for row in found.quarantine] == [(str(database(field, "bob")), "")]
     assert {row.nick for row in found.audit.nodes} == {"ann", "cleo"}
     assert found.audit.agreed

@@ -54,7 +54,7 @@ def tampered(untouched: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def made(folder: Path) -> str:
-    return page(report_data(*compare(databases([folder]), START, DEFAULT, by_row=True), DEFAULT, START))
+    return page(report_data(compare(databases([folder]), START, DEFAULT, by_row=True), DEFAULT, START))
 
 
 def test_it_opens_with_the_verdict(untouched: Path, tampered: Path) -> None:
@@ -76,7 +76,7 @@ def test_of_files_that_inspect_cannot_be_pointed_at_it_says_which_has_the_messag
     tampered: Path, tmp_path: Path
 ) -> None:
     files = [Path(shutil.copy(database(tampered, name), tmp_path / f"{name}.db")) for name in NAMES]
-    html = page(report_data(*compare(files, START, DEFAULT, by_row=True), DEFAULT, START))
+    html = page(report_data(compare(files, START, DEFAULT, by_row=True), DEFAULT, START))
     assert "sdschat inspect" not in html
     assert f"message {nth(tampered, 'cleo', 4)[1][:12]} of lobby in {tmp_path}/" in html
 
@@ -111,7 +111,7 @@ def test_it_needs_nothing_from_elsewhere(tampered: Path) -> None:
 
 def test_a_channel_of_which_there_is_nothing_makes_a_page_too(tmp_path: Path) -> None:
     empty = compare([], START, DEFAULT, by_row=True)
-    assert "There is nothing to compare: no channel of a database" in page(report_data(*empty, DEFAULT, START))
+    assert "There is nothing to compare: no channel of a database" in page(report_data(empty, DEFAULT, START))
 
 
 @pytest.fixture(scope="module")
@@ -201,18 +201,18 @@ def test_every_node_is_in_the_pictures_of_time_and_of_who_has_what(tampered: Pat
 def test_a_node_that_did_not_run_is_in_the_first_picture(untouched: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(untouched, tmp_path / "field"))
     last = int(one(folder, "bob", "SELECT max(ts_ms) FROM journal"))
-    found, silver = compare(databases([folder]), START, DEFAULT, by_row=True)
+    found = compare(databases([folder]), START, DEFAULT, by_row=True)
     bob = next(row.node for row in found.audit.nodes if row.nick == "bob")
-    silver.journal.append(event(bob, 1, "sync_received", last + 25_000, boot="another"))
-    first = drawn(page(report_data(found, silver, DEFAULT, START)))[0]
+    found.said.journal.append(event(bob, 1, "sync_received", last + 25_000, boot="another"))
+    first = drawn(page(report_data(found, DEFAULT, START)))[0]
     assert "not running for 25 s" in values(first, "words")
 
 
 def test_what_an_attacker_calls_himself_is_text_and_nothing_else(browser: str, untouched: Path, tmp_path: Path) -> None:
     nick = "</script><img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
-    found, silver = compare(databases([untouched]), START, DEFAULT, by_row=True)
+    found = compare(databases([untouched]), START, DEFAULT, by_row=True)
     nodes = [row._replace(nick=nick if row.nick == "bob" else row.nick) for row in found.audit.nodes]
-    html = page(report_data(found._replace(audit=found.audit._replace(nodes=nodes)), silver, DEFAULT, START))
+    html = page(report_data(found._replace(audit=found.audit._replace(nodes=nodes)), DEFAULT, START))
     assert any(nick in values(picture, "node") for picture in drawn(html))
     file = tmp_path / "report.html"
     file.write_text(html, encoding="utf-8")
@@ -223,9 +223,9 @@ def test_what_an_attacker_calls_himself_is_text_and_nothing_else(browser: str, u
 
 
 def test_a_name_turns_round_nothing_that_stands_beside_it(untouched: Path) -> None:
-    found, silver = compare(databases([untouched]), START, DEFAULT, by_row=True)
+    found = compare(databases([untouched]), START, DEFAULT, by_row=True)
     nodes = [row._replace(nick="\u202eeve" if row.nick == "bob" else row.nick) for row in found.audit.nodes]
-    html = page(report_data(found._replace(audit=found.audit._replace(nodes=nodes)), silver, DEFAULT, START))
+    html = page(report_data(found._replace(audit=found.audit._replace(nodes=nodes)), DEFAULT, START))
     text = html[html.index("<body>") : html.index('<script type="application/json"')]
     assert "\u202e" not in text
     assert "<td>\\u{202e}eve</td>" in text
@@ -233,8 +233,8 @@ def test_a_name_turns_round_nothing_that_stands_beside_it(untouched: Path) -> No
 
 def test_what_could_not_be_read_stands_at_the_top_and_takes_the_green(untouched: Path, tmp_path: Path) -> None:
     (cut := tmp_path / "cut.db").write_bytes(databases([untouched])[0].read_bytes()[:5000])
-    found, silver = compare([*databases([untouched]), cut], START, DEFAULT, by_row=True)
-    html = page(report_data(found, silver, DEFAULT, START))
+    found = compare([*databases([untouched]), cut], START, DEFAULT, by_row=True)
+    html = page(report_data(found, DEFAULT, START))
     text = re.sub(r"<[^>]+>", "|", html[html.index("<body>") : html.index("What happened when")])
     assert "|agreed; 1 input was not read|" in text
     assert f"|{cut}|" in text
@@ -249,7 +249,7 @@ def test_the_texts_of_messages_are_not_in_the_page(untouched: Path) -> None:
 
 
 def test_what_draws_pictures_is_kept_and_made_anew_where_it_is_not_whole(untouched: Path, tmp_path: Path) -> None:
-    data = report_data(*compare(databases([untouched]), START, DEFAULT, by_row=True), DEFAULT, START)
+    data = report_data(compare(databases([untouched]), START, DEFAULT, by_row=True), DEFAULT, START)
     html = page(data)
     assert page(data, tmp_path / "cache") == html
     (kept,) = (tmp_path / "cache").iterdir()
@@ -281,15 +281,15 @@ def test_what_nobody_asked_for_nobody_is_said_not_to_have_answered(values: dict[
 
 
 def test_half_of_the_deliveries_counts_those_of_every_way(untouched: Path) -> None:
-    found, silver = compare(databases([untouched]), START, DEFAULT, by_row=True)
+    found = compare(databases([untouched]), START, DEFAULT, by_row=True)
     ways = [("live", 10)] * 4 + [("repair", 1_000)] * 3 + [("sync", 2_000)] * 3
     journal = []
     for seq, (via, took) in enumerate(ways):
         sent = event("ann", 2 * seq + 1, "sent", 5_000, f"m{seq}", cause="message")
         got = event("bob", 2 * seq + 2, "delivered", 5_000 + took, f"m{seq}", sender="ann", lamport=5_000, cause=via)
         journal += [sent, got]
-    silver.journal = journal
-    html = page(report_data(found, silver, DEFAULT, START))
+    found = found._replace(said=found.said._replace(journal=journal))
+    html = page(report_data(found, DEFAULT, START))
     assert f"<b>{duration(1_000)}</b><span>half delivered within</span>" in html
     assert "place in the log that all should have" in html
 

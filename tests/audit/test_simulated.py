@@ -115,7 +115,7 @@ def _id(write: Append) -> str:
 
 
 def audited(folder: Path, rules: Rules = DEFAULT) -> Audit:
-    found, _ = compare(sorted(folder.glob("*.db")), 1, rules)
+    found = compare(sorted(folder.glob("*.db")), 1, rules)
     assert {row.reason for row in found.quarantine} <= {NEVER_CONNECTED}
     return found.audit
 

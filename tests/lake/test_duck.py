@@ -13,7 +13,7 @@ import pytest
 from sdschat.audit.answers import METRICS, Figures, answers
 from sdschat.audit.errors import install_command
 from sdschat.audit.figures import figures
-from sdschat.audit.node_evidence import Silver, conform
+from sdschat.audit.node_evidence import AuditEvidence, conform
 from sdschat.audit.processes import alone
 from sdschat.audit.schemas import (
     AuditChannel,
@@ -48,7 +48,7 @@ Said = pytest.CaptureFixture[str]
 
 class Judged(NamedTuple):
     folder: Path
-    silver: Silver
+    silver: AuditEvidence
     log: list[Log]
     audit: Audit
     figures: Figures

@@ -16,7 +16,7 @@ import pytest
 
 from sdschat.audit.answers import METRICS, Figures, answers
 from sdschat.audit.figures import figures
-from sdschat.audit.node_evidence import Silver, conform
+from sdschat.audit.node_evidence import AuditEvidence, conform
 from sdschat.audit.schemas import (
     FAULTS,
     AuditChannel,
@@ -58,7 +58,7 @@ class Seen(NamedTuple):
 
 
 class Both(NamedTuple):
-    silver: Silver
+    silver: AuditEvidence
     log: list[Log]
     audit: Audit
     figures: Figures

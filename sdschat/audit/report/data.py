@@ -14,7 +14,6 @@ import sdschat
 from sdschat.audit.answers import Figures
 from sdschat.audit.compare import Comparison
 from sdschat.audit.figures import figures
-from sdschat.audit.node_evidence import Silver
 from sdschat.audit.schemas import FAULTS, VERSION, AuditChannel, AuditFinding, Quarantine
 from sdschat.audit.verdict import Audit, OfChannel, Rules, counted
 from sdschat.identity.sanitize import harmless
@@ -126,14 +125,16 @@ def of_channel(figures: Figures, key: Channel) -> Figures:
     return Figures(figures.grain, **lists)
 
 
-def report_data(found: Comparison, silver: Silver, rules: Rules, made_ms: int) -> ReportData:
-    copies = sum(len(one.versions) for one in silver.held.values())
+def report_data(found: Comparison, rules: Rules, made_ms: int) -> ReportData:
+    copies = sum(len(one.versions) for one in found.said.held.values())
     provenance = {
         "Made": f"{moment(made_ms)} UTC by sdschat {sdschat.__version__}, without Spark, tables of version {VERSION}",
         "Databases": ", ".join(map(str, sorted(found.read))),
         "Rows": f"{counted(copies, 'copy of a message', 'copies of messages')}, "
-        f"{counted(len(silver.journal), 'event', 'events')}",
+        f"{counted(len(found.said.journal), 'event', 'events')}",
         "Rules": f"a node may lag {rules.settle / 1000:g} s behind; dates may lie {rules.max_skew / 1000:g} s ahead",
     }
     unread = len({row.source for row in found.quarantine})
-    return ReportData(found.audit, figures(silver, found.audit), provenance, found.sources, found.quarantine, unread)
+    return ReportData(
+        found.audit, figures(found.said, found.audit), provenance, found.sources, found.quarantine, unread
+    )
