@@ -236,6 +236,24 @@ def test_the_buckets_of_nearly_the_same_logs_begin_at_the_same_dates() -> None:
     assert len({bucket.start for bucket in one} & set(_grown(keys).starts)) > len(one) * 0.9
 
 
+def test_a_stretch_is_cut_at_the_starts_of_buckets_where_there_are_enough() -> None:
+    """The sums of such parts cost no reading; nor does it to find the places."""
+    buckets = split(LOWEST, some_keys(5000))
+    starts, asked = [bucket.start for bucket in buckets], 0
+    index = RangeIndex(buckets)
+
+    def read(low: LogKey, high: LogKey, limit: int) -> Keys:
+        nonlocal asked
+        asked += 1
+        return ()
+
+    assert index.cut(starts[1], starts[5], 3, read) == [starts[3], starts[4]]
+    assert index.cut(starts[1], LogKey(starts[5].lamport + 1, ""), 3, read) == [starts[3], starts[4]]
+    assert not asked
+    index.cut(starts[1], starts[4], 3, read)
+    assert asked
+
+
 def _grown(keys: Keys) -> RangeIndex:
     """As the messages come, some at a time."""
     index = RangeIndex()

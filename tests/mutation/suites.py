@@ -21,6 +21,7 @@ SUITES: Final = (
     Suite("sdschat/mvds", ("tests/mvds", "tests/vectors/test_mvds.py")),
     Suite("sdschat/catchup", ("tests/catchup", "tests/vectors/test_catchup.py")),
     Suite("sdschat/wire", ("tests/wire", "tests/vectors")),
+    Suite("sdschat/transport", ("tests/transport",)),
     Suite(
         "sdschat/store",
         (

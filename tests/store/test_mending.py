@@ -11,6 +11,7 @@ from sdschat.sds.values import AckState, Append, Message, MissingRow, OutgoingRo
 from sdschat.store.errors import StoreDamaged
 from sdschat.store.store import Store
 from sdschat.store.transaction import IndexedText
+from sdschat.store.verify import _only_indexes
 from tests.store.samples import CODEC, START, log_row, packet_of, state_row
 
 OTHERS = packet_of("lobby", "anna", START, "of another")
@@ -179,3 +180,18 @@ def test_messages_that_are_gone_are_missed(path: Path) -> None:
         assert [loss.what for loss in store.losses] == ["2 messages were saved and 1 are there"]
     with Store.open(path, CODEC) as store:
         assert store.losses == []
+
+
+@pytest.mark.parametrize(
+    ("problems", "only"),
+    [
+        (["row 3 missing from index log_by_id", "wrong # of entries in index log_by_id"], True),
+        (["row 3 missing from index log_by_id"], True),
+        (["wrong # of entries in index log_by_id"], False),
+        (["row 3 missing from index log_by_id", "wrong # of entries in index log_by_age"], False),
+        (["row 3 missing from index log_by_id", "Tree 5 page 7: btreeInitPage() returns error code 11"], False),
+    ],
+)
+def test_a_database_is_mended_where_indexes_alone_are_wrong(problems: list[str], only: bool) -> None:
+    """An index that has more entries than its table shows that rows are gone."""
+    assert _only_indexes(problems) is only

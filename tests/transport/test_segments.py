@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.transport import segments
-from sdschat.transport.segments import SPOOL, Recorded, Spool
+from sdschat.transport.segments import SPOOL, DuplicateFilter, Recorded, Spool
 from tests.cli.processes import ROOT
 
 
@@ -81,3 +81,18 @@ def test_the_spool_of_a_run_that_goes_on_is_left_alone(tmp_path: Path) -> None:
     assert Spool(tmp_path, "tap2").recovered == []
     running.close()
     assert len(recorded(tmp_path)) == 1
+
+
+def test_a_repeated_packet_is_known_as_long_as_it_is_among_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segments, "WINDOW", 3)
+    last = DuplicateFilter()
+    last.add(1, "topic", b"one")
+    last.add(2, "topic", b"two")
+    last.add(1, "topic", b"one")
+    last.add(3, "topic", b"three")
+    assert last.has(1, "topic", b"one"), "the first of both went, the second is there"
+    for number in (4, 5):
+        last.add(number, "topic", b"more")
+    assert not last.has(1, "topic", b"one")
+    assert not last.has(2, "topic", b"two")
+    assert last.has(5, "topic", b"more")
