@@ -96,8 +96,8 @@ def _wait_again(core: EngineState, name: PostId) -> None:
     core.writing.cancel(name)
     core.changes.drop(event)
     core.front.forget()
-    if body.kind is Kind.LEAVE:
-        return
+    if body.kind is Kind.LEAVE and body.author != core.replica.me:
+        return  # that membership has ended
     core.last_draft += 1
     draft = DraftRow(core.last_draft, body.kind, body.text, body.target, body.key, body.time)
     core.drafts[draft.number] = draft

@@ -7,7 +7,8 @@ from copy import deepcopy
 import pytest
 
 from sdschat.timber.events import Forked, Renumbered
-from sdschat.timber.values import CheckpointMark, EventBody, Kind, Statements, Sync
+from sdschat.timber.values import CheckpointMark, EventBody, Kind, PostId, Statements, Sync
+from sdschat.timber.views import MemberStanding
 from tests.timber.group import Group, Node
 from tests.timber.world import key_of, signed_event
 
@@ -72,6 +73,57 @@ def test_what_has_our_number_elsewhere_is_shown_at_once() -> None:
     operation = alice.engine._core.write(signed_event(group.data_set, bob.key, copied), Statements())
     bob.engine.receive(alice.id, Sync(bob.engine._core.replica.base, (), b"", (operation,)), group.now)
     assert sorted(bob.texts()) == ["elsewhere", text]
+
+
+def _unwritten_post(group: Group) -> PostId:
+    """Let bob say something that another member is to write, and return its name."""
+    bob = group["bob"]
+    for number in range(100):
+        bob.boot(group.now)
+        name = bob.engine.say(f"here {number}", group.now)
+        assert name is not None
+        if not bob.engine._core.known(name):  # he is not the nearest member
+            return name
+    raise AssertionError("not reached")
+
+
+def test_who_leaves_under_a_number_that_is_used_elsewhere_leaves_all_the_same() -> None:
+    """The leave waits behind a post that another member writes. It was dropped, and bob was a member again, untold."""
+    group = Group(*NAMES)
+    bob, alice = group["bob"], group["alice"]
+    _unwritten_post(group)
+    left = bob.engine.leave(group.now)
+    assert left is not None
+    copied = EventBody(Kind.SAY, left.author, left.number, 0, "elsewhere")
+    operation = alice.engine._core.write(signed_event(group.data_set, bob.key, copied), Statements())
+    bob.engine.receive(alice.id, Sync(bob.engine._core.replica.base, (), b"", (operation,)), group.now)
+    group.carry(bob)
+    assert bob.engine.standing() is MemberStanding.LEAVING
+    group.settle(60_000)
+    assert bob.engine.standing() is MemberStanding.LEFT
+    assert {view.slot for view in alice.engine.members()} == {0, 2}
+    assert sorted(text[:4] for text in alice.texts()) == ["else", "here"]
+
+
+def test_who_was_put_out_while_it_left_stays_when_it_is_let_in_again() -> None:
+    group = Group(*NAMES)
+    bob = group["bob"]
+    old = deepcopy(bob.store)
+    group.say("bob", "elsewhere")
+    group.settle()
+    bob.store = old
+    bob.boot(group.now)
+    group.sides["bob"] = 1
+    bob.engine.leave(group.now)
+    group.carry(bob)
+    for number in range(24):
+        group.say(("alice", "carol")[number % 2], f"{number}")
+    group["alice"].engine.invite(bob.key, group.now)
+    group.carry(group["alice"])
+    group.settle()
+    group.sides.clear()
+    group.settle(60_000)
+    assert bob.engine.standing() is MemberStanding.MEMBER
 
 
 def _returned_from_a_copy(elsewhere: str, deleted: bool, said: str) -> Group:
