@@ -10,11 +10,11 @@ from sdschat.identity.content import ContentKind, seal
 from sdschat.identity.packets import epoch_key
 from sdschat.identity.place import place_of
 from sdschat.identity.private.link import accept, epoch_mark, make_link, read_link
-from sdschat.identity.private.roster import SignedOperation
+from sdschat.identity.private.roster import Member, Rank, Roster, SignedOperation
 from sdschat.node.private import known_operations
 from sdschat.node.private.announcing import ANNOUNCE_AFTER, AnnouncementTimer
 from sdschat.node.private.known_operations import KnownOperations
-from sdschat.node.private.operations import epoch_of_message, withholds_key
+from sdschat.node.private.operations import epoch_of_message, is_given, is_older_than_epoch, position_of, withholds_key
 from sdschat.node.private.record import PrivateRecord, take_link
 from sdschat.sds.values import Draft, Message, Reason, Refusal
 from sdschat.transport.sealing import NO_EPOCH
@@ -43,6 +43,27 @@ def test_a_removal_that_has_no_share_for_us_withholds_no_key_from_us() -> None:
     assert not withholds_key(late.identity, removal)
     assert not withholds_key(carol.identity, removal)
     assert not withholds_key(bob.identity, removal)
+
+
+def said_at(lamport: int, message_id: str = "ab") -> Message:
+    return Message("ann", message_id, "garden", lamport, (), content=b"text")
+
+
+def test_whoever_joined_is_given_what_stands_at_its_place_or_behind_it() -> None:
+    _, (ann, _) = channel(2, since_join=True)
+    key, sender = ann.identity.public_key, ann.identity.sender_id
+    roster = Roster(members={key: Member(key, Rank.MEMBER, False, (7, "b"))})
+    given = {place: is_given(roster, sender, said_at(*place)) for place in ((6, "z"), (7, "a"), (7, "b"), (7, "c"))}
+    assert given == {(6, "z"): False, (7, "a"): False, (7, "b"): True, (7, "c"): True}
+    assert not is_given(roster, "somebody else", said_at(9))
+
+
+def test_an_epoch_begins_behind_the_removal_that_ends_the_one_before() -> None:
+    roster = Roster(epochs=[((3, "a"), ("first",)), ((7, "b"), ("second",))])
+    older = {place: is_older_than_epoch(roster, said_at(*place)) for place in ((4, "a"), (7, "a"), (7, "b"), (7, "c"))}
+    assert older == {(4, "a"): True, (7, "a"): True, (7, "b"): True, (7, "c"): False}
+    assert position_of(said_at(7, "b")) == roster.epochs[-1][0]
+    assert not is_older_than_epoch(Roster(), said_at(1))
 
 
 def test_an_old_message_whose_key_is_not_here_is_not_sent_but_an_operation_is() -> None:

@@ -195,3 +195,36 @@ def test_messages_that_are_gone_are_missed(path: Path) -> None:
 def test_a_database_is_mended_where_indexes_alone_are_wrong(problems: list[str], only: bool) -> None:
     """An index that has more entries than its table shows that rows are gone."""
     assert _only_indexes(problems) is only
+
+
+def _without_index(path: Path, statement: str) -> None:
+    """Carry out a statement on the tables of a database, of which an index is told nothing."""
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA writable_schema = ON")
+    row = connection.execute("SELECT * FROM sqlite_master WHERE name = 'log_order'").fetchone()
+    connection.execute("DELETE FROM sqlite_master WHERE name = 'log_order'")
+    connection.commit()
+    connection.close()
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA writable_schema = ON")
+    connection.execute(statement)
+    connection.execute("INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", row)
+    connection.commit()
+    connection.close()
+
+
+def test_an_index_that_is_wrong_is_made_again(path: Path) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE log SET lamport = lamport - 7 WHERE message_id = ?", (OTHERS.message_id,))
+    connection.commit()
+    connection.close()
+    _without_index(path, f"UPDATE log SET lamport = lamport + 7 WHERE message_id = '{OTHERS.message_id}'")
+    with Store.open(path, CODEC) as store:
+        assert store.losses == []
+        assert store.connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+def test_a_database_whose_index_has_more_than_its_table_is_refused(path: Path) -> None:
+    _without_index(path, f"DELETE FROM log WHERE message_id = '{OTHERS.message_id}'")
+    with pytest.raises(StoreDamaged, match="wrong # of entries in index log_order"):
+        Store.open(path, CODEC)
