@@ -245,7 +245,7 @@ def test_a_stretch_is_cut_at_the_starts_of_buckets_where_there_are_enough() -> N
     def read(low: LogKey, high: LogKey, limit: int) -> Keys:
         nonlocal asked
         asked += 1
-        return ()
+        return []
 
     assert index.cut(starts[1], starts[5], 3, read) == [starts[3], starts[4]]
     assert index.cut(starts[1], LogKey(starts[5].lamport + 1, ""), 3, read) == [starts[3], starts[4]]

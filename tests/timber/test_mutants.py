@@ -27,8 +27,9 @@ from sdschat.timber.values import (
     event_id,
 )
 from tests.timber.group import Group
+from tests.timber.test_liars import gathered
 from tests.timber.test_state_sources import removed
-from tests.timber.world import key_of, signed_event
+from tests.timber.world import Participant, key_of, signed_event
 
 _OURS = "alice"
 
@@ -160,3 +161,81 @@ def test_the_last_settled_operation_is_named() -> None:
     settled = engine._core.replica.settled
     assert settled is not None
     assert engine.last_settled() == settled.id
+
+
+def _known_up_to(one: Participant, other: Participant, slot: int, seq: int) -> list[Operation]:
+    """Return what `other` holds of a slot from `seq` on, and let `one` take in what it has of others."""
+    for operation in one.lacks(other):
+        if operation.body.slot != slot:
+            one.receive(operation)
+    return [
+        node.operation for number, node in sorted(other.replica.committee.slots[slot].chain.items()) if number >= seq
+    ]
+
+
+def test_operations_that_a_member_names_are_taken_in_whatever_comes_first() -> None:
+    """Dan was removed at an operation; cas, who does not know of it, names four more. They come last but one first."""
+    ann, _, cas, dan = gathered(4)
+    last = dan.replica.committee.slots[3].seq
+    ann.take_from(dan)
+    for _ in range(4):
+        dan.write(said=Statements())
+    cas.take_from(dan)
+    named = cas.write(said=Statements())
+    assert named is not None
+    more = _known_up_to(ann, dan, 3, last + 1)
+    ann.replica._close(ann.replica.committee.slots[3], last, "removed")
+    ann.receive(named)
+    for at in (1, 0, 2, 3):
+        ann.receive(more[at])
+    assert ann.replica.committee.slots[2].seq == named.body.seq
+    assert not ann.intake.refused
+
+
+def test_an_operation_that_counts_may_need_one_that_does_not() -> None:
+    """Cas was removed as well, behind an operation that names one of dan's that does not count. It waited for that one
+    since before both ends."""
+    ann, _, cas, dan = gathered(4)
+    last = dan.replica.committee.slots[3].seq
+    ann.take_from(dan)
+    ann.take_from(cas)
+    (beyond,) = [dan.write(said=Statements())]
+    cas.take_from(dan)
+    named = cas.write(said=Statements())
+    assert named is not None
+    assert beyond is not None
+    ann.receive(named)
+    assert ann.intake.waiting
+    slots = ann.replica.committee.slots
+    ann.replica._close(slots[3], last, "removed")
+    ann.replica._close(slots[2], named.body.seq, "removed")
+    ann.receive(beyond)
+    assert slots[2].seq == named.body.seq
+    assert not ann.intake.refused
+
+
+def test_where_a_decision_leaves_no_elector_the_members_vote_from_then_on() -> None:
+    """Two of three electors leave; what they accepted before is forced, and removes the third one."""
+    ann, *_ = gathered(4)
+    replica = ann.replica
+    slots = replica.committee.slots
+    replica.turn = Turn(replica.turn.number, (0, 1, 2))
+    for number in (0, 1):
+        replica._close(slots[number], slots[number].seq, "left")
+    assert replica.voters() == {2}
+    replica._decide(Value(((2, slots[2].seq),), (0, 1)))
+    assert replica.voters() == {3}
+
+
+@pytest.mark.parametrize(("why", "named"), [("left", set()), ("removed", {3})])
+def test_a_first_operation_names_the_last_words_of_the_removed_alone(why: str, named: set[int]) -> None:
+    """Whoever knows a new slot has passed the leaves before it, and not the removals."""
+    ann, *_ = gathered(4)
+    replica = ann.replica
+    dan = replica.committee.slots[3]
+    replica._prove(dan, dan.seq)
+    replica._close(dan, replica.settled_seq[3], why)
+    slot = replica.committee.admit(key_of(9), SlotState(0, b"", dict(replica.settled_seq), 0, 1))
+    replica.take_slot(slot.number)
+    assert replica.proven == named
+    assert bool(dan.proof) is bool(named)
