@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _LONG: Final = 10.0  # seconds that a run may take without a word
-_TICK: Final = 1.0  # seconds
+_NOTHING_KEPT: Final = "Nothing is kept; with --lake DIR the same command would go on where it was."
 _LINE_EVERY: Final = 30.0  # seconds, if standard error is not a terminal but perhaps a log file
 
 
@@ -40,8 +39,8 @@ def run_grid(
     wanted = runs_of(grid)
     if pictures is not None:
         must_be_folder(pictures, "--pictures")
-    with _workers(lake, jobs, target) as (work, at_once), told() as tell:
-        result = simulate(wanted, lake, work, tell, at_once)
+    with _workers(lake, jobs, target) as work, told() as tell:
+        result = simulate(wanted, lake, work, tell)
     _take_journals(lake)
     print(*table_lines(grid, result.runs), sep="\n")
     for line in result.lines():
@@ -51,84 +50,49 @@ def run_grid(
 
 
 @contextlib.contextmanager
-def _workers(lake: Path, jobs: int, target: SparkTarget | None) -> Iterator[tuple[Work, int]]:
+def _workers(lake: Path, jobs: int, target: SparkTarget | None) -> Iterator[Work]:
     from sdschat.experiment.grid.simulate import on_processes
 
     if target is None:
-        yield on_processes(jobs, lake), jobs
+        yield on_processes(jobs, lake)
         return
-    from sdschat.pipeline.runs_on_spark import cores_of, on_spark
+    from sdschat.pipeline.runs_on_spark import on_spark
 
     with open_spark(target) as session:
-        cores = cores_of(session)
-        yield on_spark(session, lake.absolute(), cores), cores
+        yield on_spark(session, lake.absolute())
 
 
 @contextlib.contextmanager
 def told(keep: bool = True) -> Iterator[Callable[[Progress, SimRun | None], None]]:
     """Report the progress, and a failed run at once, with the command that repeats that run alone."""
-    teller = _Teller(sys.stderr.isatty())
-    try:
-        yield teller.tell
-    except KeyboardInterrupt:
-        teller.end()
-        say(teller.interrupted(keep))
-        raise
-    finally:
-        teller.end()
+    from rich import progress as bars
+    from rich.console import Console
 
+    from sdschat.experiment.grid.simulate import failure_lines
 
-class _Teller:
-    """The progress display. It updates itself every second, because long runs seldom report anything."""
+    watched, kept, last = sys.stderr.isatty(), 0, time.monotonic()
+    columns = (bars.TextColumn("{task.description}"), bars.BarColumn(), bars.TimeElapsedColumn())
+    bar = bars.Progress(*columns, console=Console(stderr=True), transient=True, disable=not watched)
+    task = bar.add_task("")
 
-    def __init__(self, watched: bool) -> None:
-        self._watched = watched
-        self._last = -_LINE_EVERY
-        self._progress: Progress | None = None
-        self._lock, self._ended = threading.Lock(), threading.Event()
-        self._thread = threading.Thread(target=self._tick, daemon=True)
-        self._thread.start()
+    def tell(progress: Progress, row: SimRun | None) -> None:
+        nonlocal kept, last
+        kept = progress.before + progress.done - progress.failed
+        bar.update(task, description=progress.line(), total=progress.cost, completed=progress.spent)
+        for line in failure_lines(row) if row is not None and row.failed else ():
+            say(line)
+        if not watched and time.monotonic() - last >= _LINE_EVERY:
+            last = time.monotonic()
+            say(progress.line())
 
-    def tell(self, progress: Progress, row: SimRun | None) -> None:
-        from sdschat.experiment.grid.simulate import failure_lines
-
-        with self._lock:
-            self._progress = progress
-            if row is not None and row.failed:
-                self._clear()
-                for line in failure_lines(row):
-                    say(line)
-            self._show()
-
-    def interrupted(self, keep: bool) -> str:
-        if not keep:
-            return "Interrupted. Nothing is kept; with --lake DIR the same command would go on where it was."
-        progress = self._progress
-        kept = 0 if progress is None else progress.before + progress.done - progress.failed
-        return f"Interrupted. {kept:,} {'run is' if kept == 1 else 'runs are'} kept: the same command does the rest."
-
-    def end(self) -> None:
-        self._ended.set()
-        self._thread.join()
-        self._clear()
-
-    def _tick(self) -> None:
-        while not self._ended.wait(_TICK):
-            with self._lock:
-                self._show()
-
-    def _show(self) -> None:
-        if self._progress is None:
-            return
-        if self._watched:
-            print(f"\r{self._progress.line()}\x1b[K", end="", file=sys.stderr, flush=True)
-        elif time.monotonic() - self._last >= _LINE_EVERY:
-            self._last = time.monotonic()
-            say(self._progress.line())
-
-    def _clear(self) -> None:
-        if self._watched:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    with bar:
+        try:
+            yield tell
+        except KeyboardInterrupt:
+            bar.stop()
+            same = f"{kept:,} {'run is' if kept == 1 else 'runs are'} kept: the same command does the rest."
+            say(f"Interrupted. {same if keep else _NOTHING_KEPT}")
+            raise
 
 
 def _draw(grid: Grid, runs: list[SimRun], folder: Path) -> None:
@@ -200,7 +164,7 @@ def run_comparison(
     if pictures is not None:
         must_be_folder(pictures, "--pictures")
     with told(keep=lake is not None) as tell:
-        result = simulate([*engine_runs(wanted), *model_runs(wanted)], lake, on_processes(jobs, None), tell, jobs)
+        result = simulate([*engine_runs(wanted), *model_runs(wanted)], lake, on_processes(jobs, None), tell)
     if result.failures:
         runs = counted(len(result.runs), "run")
         raise CommandProblem(f"{len(result.failures)} of {runs} failed: there is nothing to compare.")

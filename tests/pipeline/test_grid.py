@@ -98,7 +98,7 @@ def test_after_an_interruption_only_the_rest_is_done(grid_file: Path, tmp_path: 
 def test_progress_estimates_what_is_left(grid_file: Path, tmp_path: Path) -> None:
     said: list[str] = []
     simulate(runs_of(read_grid(grid_file)), tmp_path, Counted(), lambda progress, row: said.append(progress.line()))
-    assert said[0].startswith("0/6 runs, about ")
+    assert said[0] == "0/6 runs"
     assert said[1].startswith("1/6 runs, about ")
     assert said[-1] == "6/6 runs"
 

@@ -46,56 +46,50 @@ def took(setting: GroupSetting, seconds: float, seed: int = 0, failed: str = "")
 class Going:
     """The progress of runs of these settings, with a clock that a test sets."""
 
-    def __init__(self, settings: Sequence[GroupSetting], earlier: float | None = None, jobs: int = 1) -> None:
+    def __init__(self, settings: Sequence[GroupSetting]) -> None:
         self.now = 0.0
         self.runs = [Run(setting, seed) for seed, setting in enumerate(settings)]
-        known = [] if earlier is None else [(Run(settings[0], 99), took(settings[0], earlier))]
-        self.progress = Progress(len(settings), self.runs, known, jobs, lambda: self.now)
+        self.progress = Progress(len(settings), self.runs, lambda: self.now)
 
-    def ended(self, at: int, seconds: float) -> None:
+    def ended(self, at: int, failed: str = "") -> None:
         run = self.runs[at]
-        self.progress.did(run, took(run.setting, seconds, run.seed))
+        self.progress.did(run, took(run.setting, 1.0, run.seed, failed))
 
 
-def test_what_earlier_runs_took_is_expected_of_those_to_come() -> None:
-    assert Going([LARGE, LARGE], 300.0).progress.line() == "0/2 runs, about 10 min left"
+def test_what_is_left_is_expected_to_take_as_long_as_what_was_done() -> None:
+    going = Going([LARGE, LARGE, LARGE])
+    assert going.progress.line() == "0/3 runs"
+    going.now = 120.0
+    going.ended(0)
+    assert going.progress.line() == "1/3 runs, about 4 min left"
 
 
-def test_small_runs_of_the_model_do_not_shorten_the_large_ones_of_the_engine() -> None:
-    going = Going([LARGE, *[SMALL] * 50], 300.0)
-    for at in range(1, 51):
-        going.ended(at, 0.1)
-    assert going.progress.line() == "50/51 runs, about 5 min left"
+def test_small_runs_count_for_little_beside_large_ones() -> None:
+    going = Going([LARGE, LARGE, *[SMALL] * 50])
+    going.now = 300.0
+    going.ended(0)
+    for at in range(2, 52):
+        going.ended(at)
+    assert going.progress.line() == "51/52 runs, about 5 min left"
 
 
-def test_time_passes_while_nothing_ends() -> None:
-    going = Going([LARGE], 80.0)
-    going.now = 30.0
-    assert going.progress.line() == "0/1 run, about 50 s left"
-    going.now = 90.0
-    assert going.progress.line() == "0/1 run, longer than expected"
-
-
-def test_what_took_longer_than_expected_makes_the_rest_longer() -> None:
-    going = Going([LARGE, LARGE])
-    going.ended(0, 120.0)
-    assert going.progress.line() == "1/2 runs, about 2 min left"
-
-
-def test_several_cores_share_what_is_left() -> None:
-    assert Going([LARGE] * 8, 20.0, jobs=4).progress.line() == "0/8 runs, about 40 s left"
+def test_runs_may_end_in_any_order_and_fail() -> None:
+    going = Going([LARGE, SMALL, SMALL, SMALL])
+    for at in (3, 1, 2, 0):
+        going.ended(at, failed="out of memory" if at == 1 else "")
+    assert going.progress.line() == "4/4 runs, 1 failed"
 
 
 @pytest.mark.parametrize(
     ("keep", "says"),
     [
         (True, "Interrupted. 1 run is kept: the same command does the rest."),
-        (False, "Nothing is kept; with --lake DIR"),
+        (False, "Interrupted. Nothing is kept; with --lake DIR"),
     ],
 )
 def test_whoever_interrupts_it_is_told_what_is_kept(keep: bool, says: str, capsys: pytest.CaptureFixture[str]) -> None:
     going = Going([SMALL, SMALL])
-    going.ended(0, 1.0)
+    going.ended(0)
 
     def interrupted() -> None:
         with told(keep) as tell:
@@ -107,29 +101,28 @@ def test_whoever_interrupts_it_is_told_what_is_kept(keep: bool, says: str, capsy
     assert says in capsys.readouterr().err
 
 
-def test_runs_may_end_in_any_order() -> None:
-    going = Going([LARGE, SMALL, SMALL, SMALL], jobs=2)
-    for at in (3, 1, 2, 0):
-        going.ended(at, 1.0)
-    assert going.progress.line() == "4/4 runs"
-
-
-def test_a_run_that_failed_says_nothing_of_how_long_one_takes() -> None:
-    going = Going([LARGE, LARGE], 80.0)
-    going.progress.did(going.runs[0], took(LARGE, 1.0, failed="out of memory"))
-    assert going.progress.line() == "1/2 runs, 1 failed, about 80 s left"
-
-
-def test_whoever_watches_sees_the_time_pass_though_no_run_ends(
+def test_a_log_has_a_line_with_a_result_now_and_then(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("sdschat.cli.simulate_grid._TICK", 0.001)
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    going = Going([LARGE], 80.0)
+    going = Going([SMALL, SMALL])
     with told() as tell:
         tell(going.progress, None)
-        going.now = 30.0
+        monkeypatch.setattr("sdschat.cli.simulate_grid._LINE_EVERY", 0.0)
+        going.ended(0)
+        tell(going.progress, None)
+    assert capsys.readouterr().err.splitlines() == ["1/2 runs, about 0 s left"]
+
+
+def test_whoever_watches_sees_a_bar_and_each_failure(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    going = Going([LARGE, LARGE])
+    with told() as tell:
+        tell(going.progress, took(LARGE, 1.0, failed="out of memory"))
         limit, said = time.monotonic() + 60, ""
-        while "about 50 s left" not in said:
+        while "0/2 runs" not in said:
             assert time.monotonic() < limit, said[-200:]
             said += capsys.readouterr().err
+    assert "failed: out of memory" in said + capsys.readouterr().err

@@ -8,8 +8,7 @@ import json
 import os
 import signal
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, ExitStack, suppress
@@ -110,60 +109,30 @@ class RunTable:
 
 
 class Progress:
-    """The progress of runs, `jobs` at a time. What is left is expected to take as much longer than its cost says as the
-    runs of the same kind took: the engine's or the model's. `known`: runs that were done before."""
+    """The progress of runs. What is left is expected to take as long as what was done, by what they should cost."""
 
-    def __init__(
-        self,
-        total: int,
-        missing: Sequence[Run],
-        known: Iterable[tuple[Run, SimRun]] = (),
-        jobs: int = 1,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, total: int, missing: Sequence[Run], clock: Callable[[], float] = time.monotonic) -> None:
         self.total = total
         self.before = total - len(missing)
         self.done = 0
         self.failed = 0
-        self._jobs, self._clock = max(1, jobs), clock
-        self._left: dict[str, float] = defaultdict(float)  # cost of the runs of one kind
-        self._took: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])  # seconds, and the cost of the same runs
-        for run in missing:
-            self._left[run.setting.by] += cost(run.setting)
-        for run, row in known:
-            self._note(run, row)
-        self._heard = clock()  # when the last result came
+        self.cost = sum(cost(run.setting) for run in missing)
+        self.spent = 0.0
+        self._clock, self._began = clock, clock()
 
     def did(self, run: Run, row: SimRun) -> None:
         self.done += 1
         self.failed += bool(row.failed)
-        self._left[run.setting.by] -= cost(run.setting)
-        self._note(run, row)
-        self._heard = self._clock()
-
-    def _note(self, run: Run, row: SimRun) -> None:
-        if not row.failed:
-            took = self._took[run.setting.by]
-            took[0] += row.wall_s
-            took[1] += cost(run.setting)
+        self.spent += cost(run.setting)
 
     def line(self) -> str:
-        """Return the progress as one line. Another thread than that of `did` may call this."""
         text = f"{self.before + self.done}/{self.total} {'run' if self.total == 1 else 'runs'}"
         if self.failed:
             text += f", {self.failed} failed"
-        if self.before + self.done < self.total:
-            seconds = self._seconds()
-            text += f", about {spoken(seconds)} left" if seconds > 0 else ", longer than expected"
+        if self.spent and self.before + self.done < self.total:
+            seconds = (self._clock() - self._began) * (self.cost - self.spent) / self.spent
+            text += f", about {spoken(seconds)} left"
         return text
-
-    def _seconds(self) -> float:
-        """Return the seconds that are left, fewer with each second since the last result."""
-        left = 0.0
-        for by, costs in self._left.items():
-            seconds, of_cost = self._took.get(by, (0.0, 0.0))
-            left += costs * (seconds / of_cost if of_cost else 1.0)
-        return left / self._jobs - (self._clock() - self._heard)
 
 
 def spoken(seconds: float) -> str:
@@ -203,13 +172,7 @@ def failure_lines(run: SimRun) -> list[str]:
 Told = Callable[[Progress, SimRun | None], None]
 
 
-def simulate(
-    wanted: Sequence[Run],
-    lake: Path | None,
-    work: Work,
-    told: Told = lambda progress, row: None,
-    jobs: int = 1,
-) -> Result:
+def simulate(wanted: Sequence[Run], lake: Path | None, work: Work, told: Told = lambda progress, row: None) -> Result:
     """Do the missing runs, the longest first, so that the last ones are short, and save the results as they come."""
     began = time.monotonic()
     with ExitStack() as stack:
@@ -221,7 +184,7 @@ def simulate(
         good = {key for key, row in known.items() if not row.failed and row.version == made_by(row.by)}
         missing = sorted((run for run in wanted if run.key not in good), key=lambda run: (-cost(run.setting), run.key))
         outdated = sum(run.key in known and not known[run.key].failed for run in missing)
-        progress = Progress(len(wanted), missing, [(run, known[run.key]) for run in wanted if run.key in good], jobs)
+        progress = Progress(len(wanted), missing)
         of = {run.key: run for run in missing}
         if missing:
             told(progress, None)
