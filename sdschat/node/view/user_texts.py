@@ -49,7 +49,7 @@ def silent_nicks(value: Callable[[str], bytes | None], channel: str) -> dict[str
     """Return the nicks of those who were here in an earlier run and said nothing, by sender id. `value` reads what is
     saved by a name."""
     try:
-        found = json.loads(value(f"view.nicks.{channel}") or b"{}")
+        found = json.loads(saved_text(value, f"nicks.{channel}") or "{}")
         return {str(sender_id): str(nick) for sender_id, nick in found.items()}
     except (ValueError, AttributeError):
         return {}
