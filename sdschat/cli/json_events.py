@@ -97,7 +97,6 @@ _NAMES: Final[Mapping[type, str]] = {
     ev.ClockAhead: "clock_ahead",
     ev.Rejected: "rejected",
 }
-EVENT_TYPES: Final = tuple(_NAMES)
 INPUT_REFUSED: Final = "input_refused"  # told by `pipe` itself
 EVENT_NAMES: Final = (*dict.fromkeys(_NAMES.values()), INPUT_REFUSED)
 _encode = json.JSONEncoder(separators=(",", ":")).encode

@@ -131,11 +131,6 @@ class SealedTransport:
         self._learned: dict[str, str] = {}  # topics of presence, of the broker and of the channel
         inner.listen(self._heard)
 
-    @property
-    def held_back(self) -> int:
-        """Return the number of packets of an unknown epoch that wait for its key."""
-        return len(self._waiting)
-
     def keys_changed(self) -> None:
         """Seal the presence with the new key, and try the packets again that wait for one."""
         if self._presence:

@@ -7,9 +7,9 @@ import types
 import typing
 from typing import Any, get_args, get_origin, get_type_hints
 
-from sdschat.cli.json_events import EVENT_TYPES, json_line
+from sdschat.cli.json_events import json_line
 from sdschat.identity.content import OpenedContent
-from sdschat.node.events import NodeEvent, Said
+from sdschat.node.events import EventBody, NodeEvent, Said
 from sdschat.sds.events import Event
 from sdschat.sds.values import Message, Now
 from sdschat.store.journal import journal_rows, json_lines
@@ -39,7 +39,7 @@ def sample(kind: Any, name: str = "") -> Any:
 
 def lines() -> list[str]:
     """Return the JSON line of each event, then the journal row of each event of the engine."""
-    events = [sample(kind) for kind in EVENT_TYPES]
+    events = [sample(kind) for kind in get_args(EventBody)]
     told = [json_line(NodeEvent("lobby", _NOW.wall, event)) for event in events]
     rows = [
         journal_rows(event, channel="lobby", now=_NOW) for event in events if isinstance(event, typing.get_args(Event))
