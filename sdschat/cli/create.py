@@ -1,4 +1,4 @@
-"""`sdschat create`: make a private channel."""
+"""`sdschat create`: make a private channel, a members' channel, or one that is both."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@
     {"t":…,"c":"lobby","w":[…],"x":[…]}                                  saved: writes of the engine, earlier texts
     {"t":…,"c":"lobby","p":["live","…base64…"]}                          a packet: how it came, or why it went
     {"t":…,"c":"lobby","s":"loss 30% in"}                                the faults in force from now on
-    {"t":…,"c":"lobby","f":{…}}                                          a fact, as it was told
+    {"t":…,"c":"lobby","f":{…}}                                          an event, as it was told
 
 What is saved comes before what is told of it. A recording holds the messages in clear. It has nothing of a members'
 channel: what is deleted there is gone for everybody, and the file would keep it.

@@ -81,7 +81,7 @@ class _Open:
 
 
 class StoreRequests:
-    """The questions of one channel. `posts` and `events` collect what its owner is to send and to tell."""
+    """The questions of one channel. `packets` and `events` collect what its owner is to send and to tell."""
 
     def __init__(
         self,

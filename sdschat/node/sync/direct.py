@@ -62,7 +62,7 @@ _GROUP_TAG: Final = b"sdschat/direct/v1\0"
 
 
 class DirectOutput(NamedTuple):
-    """`packets` may go out once `writes` and `rows` are saved; then `told` may be told."""
+    """`packets` may go out once `writes` and `rows` are saved; then `events` may be told."""
 
     writes: tuple[Write, ...]
     rows: tuple[DirectRow, ...]
