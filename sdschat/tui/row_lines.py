@@ -13,9 +13,8 @@ from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
-from sdschat.node.view.values import Verdict
-from sdschat.tui.model.from_events import link_spans, verdict_words
-from sdschat.tui.model.items import Fate, GapItem, Item, MessageItem, NoteItem, Phase, Tone, gap_words
+from sdschat.tui.model.from_events import link_spans
+from sdschat.tui.model.items import Doubt, Fate, GapItem, Item, MessageItem, NoteItem, Phase, Tone, gap_words
 from sdschat.tui.model.status import PART
 from sdschat.tui.model.words import (
     END_OF_ISOLATE,
@@ -38,6 +37,7 @@ from sdschat.tui.themes import Line, LineStyle
 _MARK: Final = Style(reverse=True, underline=True)  # underlined too: a selected row may be reverse itself
 _WORD: Final = re.compile(r"\w+")
 _MOST: Final = 16
+_REMARKS: Final = {Doubt.NEW_KEY: "time", Doubt.UNPROVEN: "remark", Doubt.FORGERY: "refused"}  # names of styles
 _ISOLATED: Final = re.compile(f"{ISOLATE}[^{END_OF_ISOLATE}]*{END_OF_ISOLATE}")
 
 
@@ -195,7 +195,11 @@ def _entry_lines(entry: MessageItem, width: int, line_style: LineStyle, around: 
     marks = _marks(entry, wide, line_style, around)
     parts = list(wrapped(entry.text, room))
     left = len(parts) - _FOLDED if len(parts) > _WHOLE else 0
-    if not wide and _is_new(entry) and cell_len(entry.text[slice(*parts[-1])]) > right - start - _size(marks):
+    if (
+        not wide
+        and entry.doubt is Doubt.NEW_KEY
+        and cell_len(entry.text[slice(*parts[-1])]) > right - start - _size(marks)
+    ):
         marks = marks[1:]  # the details say it too: not worth a line of a small screen
     if marks and not left and (entry.fate is None or _stays(entry.fate)):
         parts = _beside(entry.text, parts, right - start - _size(marks))
@@ -220,11 +224,6 @@ def head_line(entry: MessageItem, width: int, line_style: LineStyle, around: Sur
         Segment(" " * len(time) if around.same_minute else time, line_style.style("time")),
         _again(width, line_style) if around.same_author else _nick(entry, width, line_style),
     ]
-
-
-def _is_new(entry: MessageItem) -> bool:
-    """True if the remark is that the key is new: said once, calmly, at the first message of a key."""
-    return entry.remark == verdict_words(Verdict.NEW)
 
 
 def _again(width: int, line_style: LineStyle) -> Segment:
@@ -291,8 +290,7 @@ def _marks(entry: MessageItem, wide: bool, line_style: LineStyle, around: Surrou
     """Return the marks at the right of a message: remark, late, state, id."""
     marks: list[Line] = []
     if entry.remark:
-        drawn = "time" if _is_new(entry) else "refused" if entry.remark.isupper() else "remark"  # capitals: a forgery
-        marks.append([Segment(entry.remark, line_style.style(drawn))])
+        marks.append([Segment(entry.remark, line_style.style(_REMARKS[entry.doubt]))])
     if entry.late:
         marks.append([Segment("late", line_style.style("late"))])
     if entry.fate is not None:

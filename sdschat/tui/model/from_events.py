@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from sdschat.node.view.values import AckState, ContentKind, Shown, Verdict
-from sdschat.tui.model.items import Fate, MessageItem, Phase, Quote
+from sdschat.tui.model.items import Doubt, Fate, MessageItem, Phase, Quote
 from sdschat.tui.model.words import clean, nick_text
 
 _PHASES: Final = {
@@ -15,12 +15,12 @@ _PHASES: Final = {
     AckState.POSSIBLY_ACKED: Phase.MAYBE,
     AckState.ACKED: Phase.ACKED,
 }
-_VERDICTS: Final = {
-    Verdict.NEW: "new key",
-    Verdict.UNSIGNED: "unsigned",
-    Verdict.BAD_SIGNATURE: "BAD SIGNATURE",
-    Verdict.NOT_MEMBER: "not shown",
-    Verdict.MISMATCHED: "NOT THE SENDER'S",
+_VERDICTS: Final[dict[str, tuple[str, Doubt]]] = {
+    Verdict.NEW: ("new key", Doubt.NEW_KEY),
+    Verdict.UNSIGNED: ("unsigned", Doubt.UNPROVEN),
+    Verdict.BAD_SIGNATURE: ("BAD SIGNATURE", Doubt.FORGERY),
+    Verdict.NOT_MEMBER: ("not shown", Doubt.UNPROVEN),
+    Verdict.MISMATCHED: ("NOT THE SENDER'S", Doubt.FORGERY),
 }
 _LINK: Final = re.compile(r"https?://[\x21-\x7e]+", re.ASCII)
 _INVITE: Final = re.compile(r"\bsdschat:[\w-]{64,}", re.ASCII)
@@ -39,7 +39,7 @@ def entry_of(shown: Shown, mentions: Callable[[str], bool], quote: Quote | None 
         text = "(written by somebody who was no member)"
     if shown.hidden:
         text = f"({shown.hidden})"
-    fate = None
+    fate, (remark, doubt) = None, _remark(shown)
     if shown.own:
         fate = Fate(Phase.ACKED if shown.state is None else phase_of(shown.state))
     return MessageItem(
@@ -58,21 +58,20 @@ def entry_of(shown: Shown, mentions: Callable[[str], bool], quote: Quote | None 
         fate=fate,
         mention=not shown.own and readable and mentions(text),
         readable=readable,
-        remark=_remark(shown),
+        remark=remark,
+        doubt=doubt,
         quote=quote,
     )
 
 
-def _remark(shown: Shown) -> str:
-    if shown.damaged or shown.twice:
-        return shown.damaged or "SAYS TWO THINGS"
-    words = verdict_words(shown.verdict, shown.own)
-    return f"{words}, TWO COPIES".lstrip(", ") if shown.other_copy else words
-
-
-def verdict_words(verdict: str, own: bool = False) -> str:
-    """Return the remark on a signature; empty if the author is proven and known."""
-    return "" if own else _VERDICTS.get(Verdict(verdict), "") if verdict in set(Verdict) else ""
+def _remark(shown: Shown) -> tuple[str, Doubt]:
+    """Return the remark on a message, empty if its author is proven and known, and the reason for it."""
+    if shown.damaged:
+        return shown.damaged, Doubt.UNPROVEN
+    if shown.twice:
+        return "SAYS TWO THINGS", Doubt.FORGERY
+    found = ("", Doubt.NONE) if shown.own else _VERDICTS.get(shown.verdict, ("", Doubt.NONE))
+    return (f"{found[0]}, TWO COPIES".lstrip(", "), Doubt.FORGERY) if shown.other_copy else found
 
 
 def link_spans(text: str) -> list[tuple[int, int]]:

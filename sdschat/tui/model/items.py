@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import IntEnum, StrEnum
+from enum import Enum, IntEnum, StrEnum, auto
 from typing import Final, NamedTuple
 
 from sdschat.node.view.values import Key, Lost, MissingMessage, RetrievalState
@@ -86,6 +86,15 @@ class Fate(NamedTuple):
         return self._replace(phase=Phase.QUEUED, refused=why, unsure=False)
 
 
+class Doubt(Enum):
+    """The reason for a remark on a message."""
+
+    NONE = auto()
+    NEW_KEY = auto()  # said once, calmly, at the first message of a key
+    UNPROVEN = auto()
+    FORGERY = auto()
+
+
 class Quote(NamedTuple):
     """The message that another one answers, as far as its text is here."""
 
@@ -115,6 +124,7 @@ class MessageItem:
     mention: bool = False
     readable: bool = True
     remark: str = ""  # its defect in words: damaged, unsigned, …
+    doubt: Doubt = Doubt.NONE
     quote: Quote | None = None
     tag: str = ""  # the beginning of the author's id, where another key goes by this nick
     verified: bool = False  # the user has compared words with the author

@@ -9,8 +9,8 @@ from typing import Final
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import Conversation, Key, Shown, Verdict
 from sdschat.node.view.verifying import is_verified
-from sdschat.tui.model.from_events import entry_of, mention_of, verdict_words
-from sdschat.tui.model.items import MessageItem, Quote, first_line
+from sdschat.tui.model.from_events import entry_of, mention_of
+from sdschat.tui.model.items import Doubt, MessageItem, Quote, first_line
 from sdschat.tui.model.own_fates import OwnFates
 from sdschat.tui.model.timeline import Timeline
 from sdschat.tui.model.words import clean_name, nick_text, short, tagged_nick
@@ -67,8 +67,8 @@ class MessageRows:
             changes["late"] = True
         if not entry.own and entry.nick and is_verified(self._view.node, entry.sender_id):
             changes["verified"] = True
-            if entry.remark == verdict_words("new"):
-                changes["remark"] = ""
+            if entry.doubt is Doubt.NEW_KEY:
+                changes |= {"remark": "", "doubt": Doubt.NONE}
         if tag := self._view.tag_of(entry.sender_id, entry.nick):
             changes["tag"] = clean_name(tag)
         return replace(entry, **changes) if changes else entry  # type: ignore[arg-type]
