@@ -81,7 +81,7 @@ class TheatrePlayer(ScriptPace):
 
     async def _do(self, act: TheatreAct) -> None:
         watched = self._watched
-        match act.verb:
+        match act.deed:
             case Deed.SAY:
                 watched.say(act.who, act.text)
             case Deed.SPLIT:

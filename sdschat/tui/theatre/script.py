@@ -35,7 +35,7 @@ class Deed(StrEnum):
 
 class TheatreAct(NamedTuple):
     pause: float  # seconds before it
-    verb: Deed
+    deed: Deed
     who: str = ""
     text: str = ""
 

@@ -310,9 +310,9 @@ def test_options_of_the_other_demonstration_are_refused(tmp_path: Path, option: 
 
 
 def test_the_script_ends_every_fault_that_it_begins() -> None:
-    verbs = [act.verb for act in ACTS]
-    assert Deed.MEND in verbs[verbs.index(Deed.SPLIT) :]
-    assert Deed.MEND in verbs[verbs.index(Deed.LOSS) :]
+    deeds = [act.deed for act in ACTS]
+    assert Deed.MEND in deeds[deeds.index(Deed.SPLIT) :]
+    assert Deed.MEND in deeds[deeds.index(Deed.LOSS) :]
     assert {act.who for act in ACTS if act.who} <= set(PEOPLE)
     left, right = {"ann", "carol"}, {"bob", "dave"}
     assert all(set(LINKS[number]) & left and set(LINKS[number]) & right for number in BETWEEN_SIDES)
