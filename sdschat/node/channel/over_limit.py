@@ -46,7 +46,7 @@ class OverLimitCounter(PassiveExtension):
 
     def attach(self, session: ChannelSession) -> None:
         self._open = session.private is None
-        self._before_join = session.gives_since_join
+        self._since_join = session.gives_since_join
 
     def next_wake(self) -> int | None:
         return self._told_at + EVERY if self._changed or self._own > self._own_told else None
@@ -72,7 +72,7 @@ class OverLimitCounter(PassiveExtension):
             events.append(OwnOverLimit(self._own))
         changed, self._changed = self._changed, {}
         nick_of, counts = self._gate.nick_of, self._counts
-        events += (OverLimit(sender, nick_of(sender), counts[sender], self._before_join) for sender in changed)
+        events += (OverLimit(sender, nick_of(sender), counts[sender], self._since_join) for sender in changed)
         return ExtensionOutput(events=events)
 
     def _is_of_no_interest(self, sender_id: str) -> bool:

@@ -41,8 +41,6 @@ class SyncExtension:
 
     def attach(self, session: ChannelSession) -> None:
         self._session = session
-        # Pages go to one reader each, and may be older than another member, who has the key of the channel, too.
-        self._boxes = session.gives_since_join
         session.handle("sync", self._heard)
 
     def connected(self, now: Now) -> None:
@@ -73,7 +71,7 @@ class SyncExtension:
             self._outsiders.add(body.sender_id)
 
     def _heard(self, frm: str, payload: bytes, now: Now) -> None:
-        if self._boxes:
+        if self._session.gives_since_join:
             payload = self._identity.unseal(payload) or b""
         raw, signature = split_signature(payload)
         found = self._codec.decode(raw)
@@ -108,8 +106,9 @@ class SyncExtension:
         return OutgoingPacket("sync", frame.peer, self._boxed(frame.peer, payload))
 
     def _boxed(self, peer: str, payload: bytes) -> bytes:
-        """Return a payload sealed for its reader alone, where members may not read all that others may."""
-        if not self._boxes:
+        """Return a payload sealed for its reader alone, where members may not read all that others may: pages go to one
+        reader each, and another member, who has the key of the channel too, may have come later than they are."""
+        if not self._session.gives_since_join:
             return payload
         key = self.direct.people.key_of(peer)
         return b"" if key is None else seal_for(key, payload)

@@ -89,7 +89,6 @@ class HistorySync:
         self._asks = asks
         self.signing: set[str] = set()  # participants whose frames are signed
         self._name = f"catchup/{session.name}"
-        self._since_join = session.gives_since_join
         self._kept = self._load(on_join)
         self._saved: SyncProgress | None = None
         self._begin_at: int | None = None
@@ -117,7 +116,7 @@ class HistorySync:
         group = history_group(session.name)
         self.exchange = Exchange(
             self.catch_up,
-            HistoryProvider(log, self._given if self._since_join else None),
+            HistoryProvider(log, self._given if session.gives_since_join else None),
             log,
             carrier=Pages(group, profile.chance, clock.now()),
             codec=SyncCodec(),
@@ -341,13 +340,13 @@ class HistorySync:
     def _put_told(self, now: Now) -> None:
         """Put ids into the log of which nobody who is here has more, some in each turn. There may be more than were
         told at once."""
-        ids = self.catch_up.take_told()
-        taken = ids if self._since_join else self._told_limit.within(ids, now.mono)
+        ids, any_age = self.catch_up.take_told(), self._session.gives_since_join
+        taken = ids if any_age else self._told_limit.within(ids, now.mono)
         self._told += taken
         if len(taken) >= MOST:
             self._begin_again = True
         for key, sender_id in self._told[:TOLD_AT_ONCE]:
-            self._session.channel.receive_told(now, key.lamport, key.message_id, sender_id, of_any_age=self._since_join)
+            self._session.channel.receive_told(now, key.lamport, key.message_id, sender_id, of_any_age=any_age)
         del self._told[:TOLD_AT_ONCE]
         if self._begin_again and not self._told:
             self._begin_again = False
