@@ -29,6 +29,19 @@ async def test_help_opens_at_its_top_and_esc_closes_it(s: Stage) -> None:
     assert s.app.composer.has_focus
 
 
+@staged(size=(80, 24))
+async def test_an_answer_of_three_lines_stands_above_the_input_and_a_longer_one_on_a_sheet(s: Stage) -> None:
+    for text, on_sheet in (("a\nb\nc", False), ("a\nb\nc\nd", True), ("x" * 159, False), ("x" * 160, True)):
+        s.app.answer(text, "words")
+        await s.settle()
+        assert (s.app.sheet.page is not None) == on_sheet
+        assert bool(s.hint()) != on_sheet
+        s.app.close_sheet()
+        s.app.panes.hint("")
+    s.app.answer("as long as it is of use", "words", stays=True)
+    assert s.app.sheet.page is not None
+
+
 @staged(size=(200, 50))
 async def test_a_text_is_no_wider_than_one_can_read(s: Stage) -> None:
     await s.press("f1")
