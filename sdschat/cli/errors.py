@@ -86,7 +86,8 @@ def read_small(path: Path, unread: str) -> str:
         with open(path, encoding="utf-8") as file:
             text = file.read(_SMALL + 1)
     except (OSError, UnicodeDecodeError) as error:
-        raise CommandProblem(f"{unread}: {getattr(error, 'strerror', '') or error}.", WRONG_USE) from error
+        why = getattr(error, "strerror", "") or error
+        raise CommandProblem(f"{unread}: {why}. Check its name.", WRONG_USE) from error
     if len(text) > _SMALL:
         raise CommandProblem(f"{path} is too large to be what this reads. Check its name.", WRONG_USE)
     return text

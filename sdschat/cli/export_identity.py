@@ -42,7 +42,7 @@ def command(chosen: Chosen, file: Path, passphrase_file: Path | None) -> None:
     except FileExistsError as error:
         raise CommandProblem(f"{file} is there already. Choose another name.", WRONG_USE) from error
     except OSError as error:
-        raise CommandProblem(f"{file} cannot be written: {error.strerror}.", WRONG_USE) from error
+        raise CommandProblem(f"{file} cannot be written: {error.strerror}. Choose another place.", WRONG_USE) from error
     try:
         with os.fdopen(descriptor, "w", encoding="ascii") as output:
             output.write(text)

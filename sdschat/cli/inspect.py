@@ -221,7 +221,8 @@ def _members(chosen: Chosen, reader: Reader, name: str, message: str | None) -> 
     near = [post for post in posts if post.message_id.startswith(message)]
     if len(near) != 1:
         problem = "There is no post" if not near else f"There are {len(near)} posts"
-        raise CommandProblem(f"{problem} in {name} whose id begins with {message}.", WRONG_USE)
+        do = "Give more of it." if near else f"sdschat log {name} --json has their ids."
+        raise CommandProblem(f"{problem} in {name} whose id begins with {safe(message)}. {do}", WRONG_USE)
     return {"channel": name, **near[0]._asdict()}
 
 

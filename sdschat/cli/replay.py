@@ -46,7 +46,7 @@ def command(file: Path, speed: float, paused: bool, ascii_only: bool, theme: str
     except RecordingError as error:
         raise CommandProblem(str(error), WRONG_USE) from error
     except OSError as error:
-        raise CommandProblem(f"{file} cannot be read: {error.strerror}.", WRONG_USE) from error
+        raise CommandProblem(f"{file} cannot be read: {error.strerror}. Check its name.", WRONG_USE) from error
     if not recording.channels:
         raise CommandProblem(f"{file} is a recording in which nothing happened.", WRONG_USE)
     require_screen("replay needs a terminal.")

@@ -337,6 +337,7 @@ def test_inspect_a_members_channel_in_words(tmp_path: Path) -> None:
     assert {"limit", "seq"} <= set(
         json.loads(run(tmp_path, "inspect", "yard", "--name", "ann", "--json").stdout)["committee"][0]
     )
+    assert "sdschat log yard --json has their ids." in run(tmp_path, "inspect", "yard", "ab", "--name", "ann").stderr
 
 
 def test_text_of_others_is_made_harmless() -> None:
