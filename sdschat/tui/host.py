@@ -357,13 +357,13 @@ class Host:
         self.workspace.add_talks(channel)
         return channel
 
-    def open_talk(self, place: str) -> str:
+    def open_talk(self, name: str) -> str:
         """List a conversation, and return its name. Raises CommandError if the node has no direct messages."""
         try:
-            self.workspace.add_if_new(place)
+            self.workspace.add_if_new(name)
         except ValueError as error:
             raise CommandError(str(error)) from error
-        return place
+        return name
 
     def send(self, text: str, *, action: bool = False, reply_to: str = "") -> None:
         """Send a message to the channel that is shown. Raises CommandError, also while nothing can be saved: what the

@@ -81,10 +81,10 @@ class ChannelStrangers(PassiveExtension):
     def _tell(self, now: Now) -> tuple[StrangersChanged | KeyEvent, ...]:
         self._stale, self._told_at = False, now.mono
         opened, self._opened = self._opened, []
-        facts = (fact for sender_id in opened for fact in self._book.introduction(sender_id))
+        introduced = (event for sender_id in opened for event in self._book.introduction(sender_id))
         waiting = [*self.accounts.known.values(), self.accounts.forgotten]
         senders, messages = sum(one.senders for one in waiting), sum(one.messages for one in waiting)
-        return (*facts, StrangersChanged(senders, messages, tuple(opened)))
+        return (*introduced, StrangersChanged(senders, messages, tuple(opened)))
 
 
 def is_waiting(session: ExtendedChannel, sender_id: str) -> bool:

@@ -117,7 +117,7 @@ class MembersChannel:
         if not text:
             raise ValueError("A message needs some text.")
         self.require_voice()
-        name = self.engine.say(text, self._now(), self.told.name(reply_to) if reply_to else None)
+        name = self.engine.say(text, self._now(), self._engine_events.name(reply_to) if reply_to else None)
         return self._made(name)
 
     def edit(self, message_id: str, text: str) -> str:
@@ -125,21 +125,21 @@ class MembersChannel:
         if not text:
             raise ValueError("A message needs some text. To take it back, delete it.")
         self.require_voice()
-        draft = self.told.draft(message_id)
+        draft = self._engine_events.draft(message_id)
         if draft is None:
-            return self._made(self.engine.edit(post := self.told.name(message_id), text, self._now()), post)
+            return self._made(self.engine.edit(post := self._engine_events.name(message_id), text, self._now()), post)
         self.engine.edit_draft(draft, text)
-        return self._changed(draft, PostEdited(self.told.draft_id(draft), text, self._identity.sender_id))
+        return self._changed(draft, PostEdited(self._engine_events.draft_id(draft), text, self._identity.sender_id))
 
     def delete(self, message_id: str) -> str:
         """Take back a post: one of ours, or any, if we made the channel."""
         self.require_voice()
-        draft = self.told.draft(message_id)
+        draft = self._engine_events.draft(message_id)
         if draft is None:
-            return self._made(self.engine.delete(post := self.told.name(message_id), self._now()), post)
+            return self._made(self.engine.delete(post := self._engine_events.name(message_id), self._now()), post)
         self.engine.delete_draft(draft)
         me = self._identity.sender_id
-        return self._changed(draft, PostDeleted(self.told.draft_id(draft), True, me, me))
+        return self._changed(draft, PostDeleted(self._engine_events.draft_id(draft), True, me, me))
 
     @property
     def creator(self) -> str:
@@ -155,11 +155,11 @@ class MembersChannel:
     @property
     def log(self) -> PostLog:
         """Return the posts that are alive, in order, and after them what waits until we are a member."""
-        return self.told.log
+        return self._engine_events.log
 
     def delivery(self, message_id: str) -> Delivery:
         """Return what became of an event of ours."""
-        name = self.told.find(message_id)
+        name = self._engine_events.find(message_id)
         return Delivery("queued", 0, 0) if name is None else self.engine.delivery(name)
 
     def invite(self, who: str) -> str:
@@ -181,11 +181,11 @@ class MembersChannel:
         self._session.mark_ready()
         if name is None:
             self.log.touch()
-            draft_id = self.told.draft_id(self.engine.last_draft())
+            draft_id = self._engine_events.draft_id(self.engine.last_draft())
             self._events.append(DeliveryChanged(draft_id, "queued", 0, 0))
             return draft_id
-        self.told.made(name, post)
-        return self.told.message_id(name)
+        self._engine_events.made(name, post)
+        return self._engine_events.message_id(name)
 
     def _changed(self, draft: int, told: EventBody) -> str:
         """Note that a post that waits was changed or taken back, and is to leave no trace. Return its id."""
@@ -193,7 +193,7 @@ class MembersChannel:
         self.log.touch()
         self._events.append(told)
         self._session.mark_ready()
-        return self.told.draft_id(draft)
+        return self._engine_events.draft_id(draft)
 
     def _now(self) -> Now:
         return self._clock.now()
@@ -214,7 +214,7 @@ class MembersChannel:
         if record is not None:
             self._begin(record, kept=True)
             creator = self._announced.creator if private is None else private.record.genesis.creator_key
-            self._events += self.told.standing(self.data_set, sender_id_of(creator))
+            self._events += self._engine_events.standing(self.data_set, sender_id_of(creator))
         elif private is not None and private.record.genesis.data_set:
             genesis = private.record.genesis
             self._find(MembersRecord(session.name, genesis.data_set), genesis.creator_key)
@@ -234,7 +234,7 @@ class MembersChannel:
         self._engine = TimberEngine(self._config, signer, self._codec, verify, self._now(), snapshot)
         self._join()
         self._wiping.begin(kept=snapshot is not None)
-        self.told = EngineEvents(self._engine, self.nick_of, self._identity.sender_id)
+        self._engine_events = EngineEvents(self._engine, self.nick_of, self._identity.sender_id)
         self._session.handle("timber", self._heard)
         self._session.use_members(self)
         if self._session.private is not None:
@@ -303,7 +303,7 @@ class MembersChannel:
             events, self._events = self._events, []
             return ExtensionOutput(events=events)
         writes, packets, reports = self._engine.take()
-        told = list(self.told.events(reports))
+        told = list(self._engine_events.events(reports))
         self._follow_members(told)
         events, self._events = [*self._events, *told], []
         record = self._announced.take_unsaved()
@@ -359,9 +359,9 @@ class MembersChannel:
     def _meet(self, envelope: TimberEnvelope, now: Now) -> None:
         welcome = self.engine.admits(member_id(envelope.author_key))
         opened = OpenedContent(Verdict.NEW, None, nick=envelope.nick, author_key=envelope.author_key)
-        rows, facts = self._gate.book.meet(opened, now.wall, welcome=welcome)
+        rows, events = self._gate.book.meet(opened, now.wall, welcome=welcome)
         self._met += rows
-        self._events += facts
+        self._events += events
 
     # The announcement.
 

@@ -51,9 +51,9 @@ def journal_rows(events: Sequence[StoreEvent], channel: str, now: Now) -> list[J
     """Return rows for the journal: for every message that was missing, whether a Store helped or it was left to repair.
     A Store left for a lie has a row too."""
     rows: list[JournalRow] = []
-    for fact in events:
-        at = JournalRow("", channel, now.wall, now.mono * 1000, peer=fact.store_id)
-        match fact:
+    for event in events:
+        at = JournalRow("", channel, now.wall, now.mono * 1000, peer=event.store_id)
+        match event:
             case StoreAsked(why=why, message_ids=ids):
                 rows.append(at._replace(event="store_asked", deps=ids, cause=why))
             case StoreAnswered(why=why, message_ids=ids, unknown=unknown):

@@ -233,9 +233,9 @@ class DirectMessaging:
     def _learn(self, opened: OpenedContent, now: Now, *, welcome: bool = False) -> None:
         """Learn the key of a participant to whom we write or who writes to us, so that one can write to it while it is
         away. One to whom we write is `welcome`."""
-        rows, facts = self._gate.book.meet(opened, now.wall, welcome=welcome)
+        rows, events = self._gate.book.meet(opened, now.wall, welcome=welcome)
         self._met += rows
-        self._events += facts
+        self._events += events
 
     def _keep(self, found: str, peer: str, opened: OpenedContent, now: Now, *, own: bool) -> None:
         state = AckState.UNACKED if own else AckState.ACKED

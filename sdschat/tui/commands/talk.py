@@ -16,9 +16,9 @@ def _msg(host: Host, argument: str) -> None:
         _list(host)
         return
     sender_id, text = addressed(host, argument)
-    room, name = host.channel, host.open_talk(conversation_id(sender_id))
+    channel, name = host.channel, host.open_talk(conversation_id(sender_id))
     if not host.conversation.peer:
-        host.view.direct(name).near(room)
+        host.view.direct(name).near(channel)
     host.show_channel(name)
     if text:
         host.send(text)
@@ -42,10 +42,8 @@ def _list(host: Host) -> None:
         raise CommandError("/msg needs somebody: /msg bob hello. Nothing was said to one alone here yet.")
     lines = ["conversations of two here, the last one first; /msg NICK shows one:"]
     for peer in found:
-        place = conversation_id(peer)
-        lines.append(
-            f"  {host.label(place)} {short(peer, 8)}: {count(host.view.conversation(place).count(), 'message')}"
-        )
+        name = conversation_id(peer)
+        lines.append(f"  {host.label(name)} {short(peer, 8)}: {count(host.view.conversation(name).count(), 'message')}")
     host.answer("\n".join(lines), "conversations of two")
 
 

@@ -123,16 +123,16 @@ class LensPanel(Widget):
     DEFAULT_CSS = "LensPanel { layout: vertical; border: round $secondary; padding: 0 0 0 1; }"
 
     def __init__(
-        self, view: Conversations, look_now: Callable[[], LineStyle], channel: str, selection: str | None, *, id: str
+        self, view: Conversations, style_now: Callable[[], LineStyle], channel: str, selection: str | None, *, id: str
     ) -> None:
-        """Make a panel that begins with this channel. `look_now` returns the colours and signs of the moment."""
+        """Make a panel that begins with this channel. `style_now` returns the colours and signs of the moment."""
         super().__init__(id=id)
         self.shown = DEFAULT
         self.argument = ""
         self.channel = channel
         self.selection = selection
         self._view = view
-        self._draw_view = look_now
+        self._style_now = style_now
         self._inspector: LensInspector | None = None
         self._tabs = LensTabs()
         self._titled = Content("")
@@ -145,7 +145,7 @@ class LensPanel(Widget):
         yield self._body
 
     def on_mount(self) -> None:
-        self._open_eye()
+        self._open_inspector()
         self.set_interval(_OFTEN, self._tick)
         self.call_after_refresh(self.refresh_view)
 
@@ -153,7 +153,7 @@ class LensPanel(Widget):
         if self._inspector is not None:
             self._inspector.close()
 
-    def _open_eye(self) -> LensInspector:
+    def _open_inspector(self) -> LensInspector:
         if self._inspector is None:
             self._inspector = LensInspector(self._view.node, self._view)
         return self._inspector
@@ -214,7 +214,7 @@ class LensPanel(Widget):
         if not self.is_mounted or not self.display or self._inspector is None or not self._body.size.width:
             return
         self._news = False
-        line_style = self._draw_view()
+        line_style = self._style_now()
         self._draw_tabs(line_style.glyphs)
         width = self._body.size.width - 2  # a column is free before the scroll bar
         try:

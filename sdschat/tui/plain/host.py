@@ -101,12 +101,12 @@ class PlainHost(Host):
         self.show_notice(text)
 
     def open_channel(self, name: str) -> str:
-        room = super().open_channel(name)
+        opened = super().open_channel(name)
         for each in self.order:
             if not self.workspace.models[each].loaded:
                 self.workspace.models[each].open_at_end()
-        self._posts.take_queued(self.workspace.models[room])
-        return room
+        self._posts.take_queued(self.workspace.models[opened])
+        return opened
 
     async def close_channel(self, name: str) -> None:
         self.save()
