@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 _BESIDE_PICTURE: Final = 12  # lines of the screen beside a picture on the sheet and a long text above it
 _SIDES_OF_PICTURE: Final = 6  # columns beside it
 _BACK: Final = "Esc brings everything back, and so does a letter, which goes into the input"
-_SHORT: Final = 3  # lines of an answer that has room above the input
+_SHORT: Final = 3  # rows of an answer that has room above the input
 _READ, _READ_LETTER = 6.0, 0.08  # seconds that a line stays above the input: at least, and for each letter
 
 
@@ -129,7 +129,8 @@ class ScreenHost(Window, App[int]):
         lines = text.split("\n")
         if self.view.guest:
             lines = for_visitors(lines) or lines
-        if not stays and len(lines) <= _SHORT and all(len(line) < 2 * self.width for line in lines):
+        rows = sum(1 + (len(line) >= self.width) for line in lines)
+        if not stays and rows <= _SHORT and all(len(line) < 2 * self.width for line in lines):
             self.warn("\n".join(lines))
         else:
             again = None if renew is None else lambda: Page(title, renew().split("\n"))

@@ -115,6 +115,15 @@ async def test_goto_says_what_it_takes(s: Stage) -> None:
     assert "No message of this channel has an id that begins with zzzz" in s.hint()
 
 
+@staged(size=(80, 24))
+async def test_links_of_several_rows_are_shown_whole(s: Stage) -> None:
+    """There is room for four rows above the input, and the end of the second one was cut off."""
+    await s.enter("https://example.org/1")
+    await s.enter(f"https://example.org/{'a' * 100}/end")
+    await s.enter("/links")
+    assert "a/end" in "".join(s.app.sheet.page.lines if s.app.sheet.page is not None else ())
+
+
 @staged()
 async def test_open_says_where_there_is_no_link(s: Stage) -> None:
     await s.enter("nothing to open")
