@@ -12,7 +12,8 @@ from sdschat.transport.address import Address, AddressError, Secret
 
 PASSWORD_VARIABLE: Final = "SDSCHAT_BROKER_PASSWORD"
 PASSWORD_PLACES: Final = (
-    f"The user stands in the URL; the password in {PASSWORD_VARIABLE} or the file of --password-file, or is asked for."
+    f"The user stands in the URL; the password in {PASSWORD_VARIABLE} or the file of --password-file, or is asked for "
+    "at the start."
 )
 STDIN: Final = Path("-")  # in place of a file
 _MAX_BYTES: Final = 65535  # of a password, in MQTT
