@@ -11,8 +11,8 @@ from typing import Final
 import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem
-from sdschat.identity.handwritten import did_you_mean
-from sdschat.tui.manual import TOPICS, text_of
+from sdschat.identity.handwritten import did_you_mean, nearest
+from sdschat.tui.manual import TOPICS, by_section, lines_of, text_of, whole_rows
 
 _WIDEST: Final = 100
 
@@ -28,6 +28,7 @@ def command(ctx: click.Context, topic: str | None) -> None:
       sdschat help
       sdschat help join
       sdschat help signs
+      sdschat help password   every line that has this word
 
     Topics are the commands, and chat, keys, signs, plain, lens, preferences, private, members, store, json, reasons,
     settings, audit and spark.
@@ -41,7 +42,11 @@ def command(ctx: click.Context, topic: str | None) -> None:
     elif topic in TOPICS or topic in commands:
         show("\n\n".join(_parts(root, group, topic)))
     else:
-        raise CommandProblem(_unknown(topic, [*TOPICS, *(name for name in commands if name not in TOPICS)]), WRONG_USE)
+        known = [*TOPICS, *(name for name in commands if name not in TOPICS)]
+        found = "" if nearest(topic, known) else _lines_with(topic)
+        if not found:
+            raise CommandProblem(_unknown(topic, known), WRONG_USE)
+        show(found)
 
 
 def _parts(root: click.Context, group: click.Group, topic: str) -> list[str]:
@@ -50,6 +55,17 @@ def _parts(root: click.Context, group: click.Group, topic: str) -> list[str]:
     if found is not None:
         parts.append(found.get_help(click.Context(found, parent=root, info_name=topic)))
     return parts
+
+
+def _lines_with(words: str) -> str:
+    """Return every line of the topics that has these words, below the command that shows all of it."""
+    told: list[str] = []
+    wanted, width = words.lower().split(), min(_WIDEST, shutil.get_terminal_size().columns)
+    for section, topic in by_section(TOPICS).items():
+        lines = [line for line in whole_rows(lines_of(section)) if all(word in line.lower() for word in wanted)]
+        wrapped = [click.wrap_text(line.strip(), width, "  ", "    ") for line in lines]
+        told += [f"sdschat help {topic}:", *wrapped] if lines else []
+    return "\n".join(told)
 
 
 def _unknown(topic: str, known: list[str]) -> str:

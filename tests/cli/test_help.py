@@ -119,6 +119,15 @@ def test_a_topic_that_is_none_is_answered_in_a_line(tmp_path: Path) -> None:
     assert "Did you mean help?" in run(tmp_path, "hlep", "join").stderr
 
 
+def test_words_that_are_no_topic_lead_to_the_lines_that_have_them(tmp_path: Path) -> None:
+    """No topic said how a password is given, and a word that is no topic only listed the topics."""
+    assert run(tmp_path, "help", "password at the start").stdout.startswith("sdschat help chat:\n  With no broker")
+    assert "sdschat help settings:\n  password_file = " in run(tmp_path, "help", "password").stdout
+    near = run(tmp_path, "help", "sings")
+    assert near.returncode == 2
+    assert "Did you mean signs?" in near.stderr
+
+
 def test_a_page_is_drawn_on_a_terminal(tmp_path: Path) -> None:
     shown = on_terminal(tmp_path, "help", "signs")
     assert "\x1b[" in shown
