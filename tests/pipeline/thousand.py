@@ -47,7 +47,7 @@ def main() -> None:
     options = parser.parse_args()
     with told() as tell:
         runs = engine_runs(wanted(options.seeds))
-        result = simulate(runs, options.lake, on_processes(options.jobs, None), tell, options.jobs)
+        result = simulate(runs, options.lake, on_processes(options.jobs, None), tell)
     if result.failures:
         raise SystemExit(f"{len(result.failures)} runs failed")
     keep(result.runs)

@@ -32,7 +32,6 @@ class SparkTarget:
     conf: tuple[tuple[str, str], ...] = ()
     cache: Path | None = None  # for the class archive, the front of Java, and the package as a zip
     log: Path | None = None
-    app: str = "sdschat pipeline"
     few: bool = False  # there are few rows to read: Spark shall above all begin soon
 
     def resolved(self, environ: Mapping[str, str] = os.environ) -> SparkTarget:

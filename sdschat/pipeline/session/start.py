@@ -79,7 +79,7 @@ def _open(target: SparkTarget, folder: Path, log: Path) -> SparkSession:
     if target.kind is TargetKind.CONNECT:
         return _reach(target, log)
     flags, variables = _java(target, folder)
-    builder = SparkSession.builder.appName(target.app)
+    builder = SparkSession.builder.appName("sdschat pipeline")
     if target.master:
         builder = builder.master(target.master)
     for key, value in spark_target.configuration(target, flags, folder).items():
@@ -125,7 +125,7 @@ def _reach(target: SparkTarget, log: Path) -> SparkSession:
 
     try:
         with spark_errors.standard_error_to(log):
-            session = SparkSession.builder.remote(target.remote).appName(target.app).getOrCreate()
+            session = SparkSession.builder.remote(target.remote).appName("sdschat pipeline").getOrCreate()
             try_again(session, TRIES)
             for key, value in (spark_target.of_session(target) | dict(target.conf)).items():
                 session.conf.set(key, value)
