@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
+import weakref
 from pathlib import Path
 
 import pytest
@@ -23,7 +25,10 @@ from sdschat.node.events import (
     PresenceChanged,
     TroubleMet,
 )
+from sdschat.node.members import opening
+from sdschat.node.node import Node
 from sdschat.node.settings import Value
+from sdschat.node.sync import extension
 from sdschat.sds.events import Rejected, StateChanged
 from sdschat.sds.ids import content_id
 from sdschat.sds.values import AckState, Message, Reason
@@ -128,6 +133,25 @@ def test_a_channel_that_is_being_left_is_not_joined(tmp_path: Path, monkeypatch:
             closes.set()
             await leaving
             assert ann.node.join("lobby") is ann.node.sessions["lobby"]
+
+    asyncio.run(story())
+
+
+def test_nothing_is_kept_of_a_channel_that_was_left(tmp_path: Path) -> None:
+    """A Store that goes on to other channels kept the state of each one that it had been in."""
+
+    def install(node: Node) -> None:
+        extension.install(node)
+        opening.install(node)
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = w.start("ann", before=install)
+            session = weakref.ref(ann.node.sessions["lobby"])
+            await ann.node.part("lobby")
+            await asyncio.sleep(0.05)
+            gc.collect()
+            assert session() is None, gc.get_referrers(session())
 
     asyncio.run(story())
 

@@ -16,15 +16,11 @@ def install(node: Node) -> None:
     """Give every channel that is joined from now on the extension of members' channels."""
     from sdschat.node.members.channel import MembersChannel
 
-    channels: dict[str, MembersChannel] = {}
-
     def make(session: ChannelSession) -> MembersChannel:
-        found = MembersChannel(node.profile.store, node.gate, node.clock, node.settings.timber)
-        channels[session.name] = found
-        return found
+        return MembersChannel(node.profile.store, node.gate, node.clock, node.settings.timber)
 
     def hear(event: NodeEvent) -> None:
-        found = channels.get(event.channel)
+        found = members_extension(node, event.channel)
         if found is not None and isinstance(event.body, PresenceChanged):
             found.presence_changed(event.body.sender_id, event.body.online)
 

@@ -150,37 +150,38 @@ def _reach(node: Node, session: ChannelSession) -> str:
 def install(node: Node, *, asks: bool = True) -> None:
     """Let every channel that is joined from now on catch up, and let others catch up. `asks` false: only private
     channels catch up."""
-    extensions: dict[str, SyncExtension] = {}
 
     def make(session: ChannelSession) -> SyncExtension:
         is_private = session.private is not None  # its history tells who is a member
-        extension = extensions[session.name] = SyncExtension(
+        return SyncExtension(
             HistorySync(session, node.profile, node.gate, node.clock, _reach(node, session), asks=asks or is_private),
             DirectMessaging(session, node.profile, node.gate, node.clock),
             node.gate.identity,
         )
-        return extension
 
     def hear(event: NodeEvent) -> None:
-        extension = extensions.get(event.channel)
+        extension = _extension_of(node.sessions.get(event.channel))
         if extension is not None and isinstance(event.body, PresenceChanged):
             extension.presence_changed(event.body.sender_id, event.body.online)
         elif extension is not None and isinstance(event.body, OverLimit | MembersChanged):
             extension.note_outsiders(event.body)
         elif isinstance(event.body, StoreLeft):
-            for other in extensions.values():
+            for other in filter(None, map(_extension_of, node.sessions.values())):
                 other.catchup.presence_changed(event.body.store_id, False)
 
     node.extend(make)
     node.listen(hear)
 
 
+def _extension_of(session: ChannelSession | None) -> SyncExtension | None:
+    extensions = () if session is None else session.extensions
+    return next((each for each in extensions if isinstance(each, SyncExtension)), None)
+
+
 def sync_extension(node: Node, channel: str) -> SyncExtension:
     """Return the sync extension of a joined channel. Raises KeyError if the channel is not joined, and LookupError
     without `install`."""
-    found = next(
-        (extension for extension in node.sessions[channel].extensions if isinstance(extension, SyncExtension)), None
-    )
+    found = _extension_of(node.sessions[channel])
     if found is None:
         raise LookupError("this node does not catch up")
     return found
