@@ -33,6 +33,7 @@ from sdschat.store.store import Store
 EVERY: Final = 10.0  # seconds between two looks at what is too old or too much
 EVERY_WHEN_FULL: Final = 2.0
 STEP: Final = 200  # packets dropped at once: the loop goes on in between
+_EVENTS_STEP: Final = 10 * STEP  # rows of the journal at once
 _PAGES: Final = 64  # of the file given back, or of the search index merged, at once
 PAUSE: Final = 0.05  # seconds between two steps
 _LATE_KEPT: Final = 10_000
@@ -162,7 +163,8 @@ class Retention:
             return
         stay = _number_within(newest_sizes(self._store, _SAMPLE), size // _PACKETS_SHARE)
         while space(self._store.connection).used > size:
-            if self._store.trim_journal(size // _JOURNAL_SHARE // _EVENT_BYTES, STEP):
+            # A flood writes events all the time: where few are too many, it is for packets to go.
+            if self._store.trim_journal(size // _JOURNAL_SHARE // _EVENT_BYTES, _EVENTS_STEP) == _EVENTS_STEP:
                 yield
                 continue
             channels = archived(self._store)

@@ -14,6 +14,7 @@ from sdschat.node.events import Joined, TroubleMet
 from sdschat.node.retention import EVERY, EVERY_WHEN_FULL, Retention, keep_within_limits
 from sdschat.sds.values import WITHOUT_A_BODY, Append, Entry, LogRow, Write
 from sdschat.store.dropped_packets import BYTES_EACH
+from sdschat.store.journal import JournalRow
 from sdschat.store.retention import space
 from tests.node.worlds import PATIENCE, Member, world
 
@@ -92,6 +93,33 @@ def test_it_looks_more_often_where_little_room_is_left(tmp_path: Path) -> None:
             store = ann.node.profile.store
             pauses = [keep_within_limits(ann.node, store, size).pause() for size in (0, 2**31, _CAP)]
             assert pauses == [EVERY, EVERY, EVERY_WHEN_FULL]
+
+    asyncio.run(story())
+
+
+def test_packets_go_while_a_flood_writes_more_events_than_have_room(tmp_path: Path) -> None:
+    """Each look removed the events that had come since the last one, and nothing else: the database grew to three times
+    its size."""
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob = w.start("ann"), w.start("bob")
+            texts = [f"{number} {_LONG}" for number in range(_MANY)]
+            for text in texts:
+                bob.node.send("lobby", text)
+            await ann.until_texts(*texts)
+            store = ann.node.profile.store
+            limits, before = keep_within_limits(ann.node, store, 2**20), packets(ann, own=False)
+            rows = [JournalRow("flooded", "lobby", number, number) for number in range(50)]
+
+            def happen(events: list[JournalRow]) -> None:
+                with store.transaction() as transaction:
+                    transaction.journal(events)
+
+            happen(rows * 10)
+            for _ in zip(limits.tidy(), range(30), strict=False):
+                happen(rows)
+            assert packets(ann, own=False) < before
 
     asyncio.run(story())
 
