@@ -28,7 +28,7 @@ from sdschat.tui.themes import Palette, theme_in_force
 _REACTION: Final = "There are no reactions: a short answer is one, and /reply writes it."
 _RECEIPT: Final = "Nobody tells that a message was read. Who has it is known: /why tells."
 _PLUGIN: Final = "A program beside the chat takes part by `sdschat pipe`, and notify_command runs one for each mention."
-_BROKER: Final = "The broker is named at the start, with --broker. /reconnect connects to it now."
+_BROKER: Final = "The broker is named at the start, with --broker. /reconnect connects to it now, or tells its name."
 _SETTINGS: Final = "/keys, /theme, /alias, /bell and /notify change what you see; `sdschat config` lists all settings."
 ABSENT: Final = {
     **dict.fromkeys(("react", "reaction"), _REACTION),

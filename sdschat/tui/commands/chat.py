@@ -111,7 +111,8 @@ def _resend(host: Host, argument: str) -> None:
 def _reconnect(host: Host, argument: str) -> None:
     _need_network(host)
     if host.view.connected(host.channel):
-        host.warn("this channel is connected")
+        where = "" if host.view.guest else f", to {host.node.broker or 'the broker of this machine'}"
+        host.warn(f"this channel is connected{where}")
         return
     host.view.retry_now(host.channel)
     host.warn("trying to connect now")
