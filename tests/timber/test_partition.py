@@ -1,12 +1,14 @@
-"""Two of five members apart from the other three for an hour, while all five write."""
+"""Members in two parts: two of five apart from the other three for an hour, and two who were told another story."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from sdschat.timber.config import MINUTE
-from sdschat.timber.events import Compacted, Rewritten
+from sdschat.timber.events import Compacted, Forked, Rewritten
+from sdschat.timber.values import CheckpointMark, EventBody, Kind, Statements, Sync
 from tests.timber.group import Group
+from tests.timber.world import signed_event, signed_operation
 
 SMALLER, LARGER = ("ann", "bob"), ("cas", "dan", "eve")
 DEFAULTS: dict[str, Any] = {
@@ -63,3 +65,31 @@ def test_t_050_t_051_the_smaller_part_never_compacts_and_nothing_is_lost() -> No
         assert node.texts() == group["cas"].texts()
     assert len({node.engine.checkpoint for node in group.nodes.values()}) == 1
     assert [len(group[name].heard(Rewritten)) for name in SMALLER] == [60, 60]
+
+
+def test_two_operations_of_one_number_that_are_told_to_equal_halves_are_named_and_settle_nothing() -> None:
+    """Neither half can remove the other, so both stand still, at the same checkpoint; and all know who it was."""
+    group = Group("ann", "bob", "cas", "dan", "liar")
+    group.settle()
+    halves, liar = (("ann", "bob"), ("cas", "dan")), group["liar"]
+    liar.up = False
+    for half in halves:
+        body = EventBody(Kind.SAY, 4, 1, 0, f"for {half[0]}")
+        draft = liar.engine._core.replica.draft(signed_event(group.data_set, liar.key, body), Statements())
+        told = Sync(CheckpointMark(0, b""), (), bytes(32), (signed_operation(group.data_set, liar.key, draft),))
+        for name in half:
+            group.deliver(name, told, "liar")
+    group.sides = {"cas": 1, "dan": 1}
+    group.say("ann", "one")
+    group.say("cas", "two")
+    group.sides = {}
+    for number in range(12):
+        for name in ("ann", "bob", "cas", "dan"):
+            group.say(name, f"{number} of {name}")
+    group.settle(60_000)
+    honest = [group[name] for half in halves for name in half]
+    assert all({fork.slot for fork in node.heard(Forked)} == {4} for node in honest)
+    assert len({node.engine.checkpoint for node in honest}) == 1
+    assert all(len(node.engine.members()) == 5 for node in honest)
+    for one, other in halves:
+        assert group[one].texts() == group[other].texts()
