@@ -101,7 +101,7 @@ def decode_envelope(content: bytes) -> Envelope | None:
         return None
     try:
         chat = Chat.FromString(content[len(MAGIC) :])
-    except DecodeError:
+    except (DecodeError, ValueError):  # protobuf in pure Python raises ValueError for bad UTF-8
         return None
     envelope = _envelope(chat, None)
     return envelope if _well_formed(envelope, NONCE_BYTES) else None
@@ -110,7 +110,7 @@ def decode_envelope(content: bytes) -> Envelope | None:
 def _decode_placed(content: bytes) -> Envelope | None:
     try:
         chat = PlacedChat.FromString(content[len(PLACED_MAGIC) :])
-    except DecodeError:
+    except (DecodeError, ValueError):  # protobuf in pure Python raises ValueError for bad UTF-8
         return None
     place = Place(chat.device, chat.sequence, chat.previous, chat.lamport, chat.history, chat.filter)
     envelope = _envelope(chat, place)

@@ -44,7 +44,7 @@ def decode_timber_envelope(payload: bytes) -> TimberEnvelope | None:
         return None
     try:
         parsed = pb.TimberEnvelope.FromString(payload)
-    except DecodeError:
+    except (DecodeError, ValueError):  # protobuf in pure Python raises ValueError for bad UTF-8
         return None
     found = TimberEnvelope(parsed.author_key, parsed.nick, parsed.packet, parsed.signature)
     if len(found.author_key) != limits.KEY_BYTES or len(found.signature) != limits.SIGNATURE_BYTES:
@@ -66,7 +66,7 @@ def decode_announcement(payload: bytes) -> Announcement | None:
         return None
     try:
         parsed = pb.TimberAnnouncement.FromString(payload)
-    except DecodeError:
+    except (DecodeError, ValueError):  # protobuf in pure Python raises ValueError for bad UTF-8
         return None
     contacts = tuple(parsed.contacts)
     if not 1 <= len(contacts) <= MAX_CONTACTS or any(len(key) != limits.KEY_BYTES for key in contacts):

@@ -123,7 +123,7 @@ def decode_link(text: str) -> Link | None:
         return None
     try:
         parsed = pb.Link.FromString(raw)
-    except DecodeError:
+    except (DecodeError, ValueError):  # protobuf in pure Python raises ValueError for bad UTF-8
         return None
     made = parsed.genesis
     genesis = Genesis(made.creator_key, made.salt, made.name, made.admins_invite, made.data_set, made.since_join)
@@ -167,7 +167,7 @@ def decode_operation(text: str) -> Operation | None:
         return None
     try:
         parsed = pb.Operation.FromString(raw)
-    except DecodeError:
+    except (DecodeError, ValueError):  # protobuf in pure Python raises ValueError for bad UTF-8
         return None
     match parsed.WhichOneof("what"):
         case "join":

@@ -35,7 +35,7 @@ def split_proof(packet: bytes) -> tuple[bytes, SyncProof | None]:
         return packet, None
     try:
         parsed = PbProof.FromString(packet[start + len(_TAG) + 1 :])
-    except DecodeError:
+    except (DecodeError, ValueError):  # protobuf in pure Python raises ValueError for bad UTF-8
         return packet, None
     proof = SyncProof(parsed.author_key, parsed.counter, parsed.signature)
     rest = packet[:start]
