@@ -307,7 +307,7 @@ class KeyBook:
         self._users.forget(key)
         sender_id = sender_id_of(key)
         del self._keys[key], self._senders[sender_id]
-        self._standing.pop(sender_id, None)
+        self._leave_people(self._standing.pop(sender_id, None))
         self._unsigned.pop(sender_id, None)
         for form in self._nicks_of.pop(key, ()):
             del self._nicks[form]

@@ -271,6 +271,23 @@ def test_a_key_that_spoke_unsigned_first_can_be_forgotten_in_both_ways(monkeypat
     assert [book.is_waiting(name) for name in (ONE, "a", "b")] == [False, False, True]
 
 
+def test_a_key_that_was_shown_before_it_signed_and_is_forgotten_leaves_the_crowd(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(book_module, "MAX_STRANGERS", 1)
+    monkeypatch.setattr(book_module, "MAX_PEOPLE", PEOPLE_A_MINUTE)
+    book = KeyBook()
+    book.meet_unsigned(ONE, 0)
+    crowd(book, range(PEOPLE_A_MINUTE - 1), 0)
+    book.meet(said(K1, "ann"), 1)
+    crowd(book, range(100, 102), 2)
+    assert not book.knows(K1)
+    rows = crowd(book, range(200, 203), 60_000)
+    assert [row.sender_id for row in rows if isinstance(row, StandingForgotten)] == [
+        sender_id_of(key_of(number)) for number in range(2)
+    ]
+
+
 def test_a_claimed_nick_is_told_however_many_keys_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(book_module, "MAX_STRANGERS", 3)
     book = KeyBook()
