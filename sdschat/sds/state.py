@@ -377,6 +377,12 @@ class ChannelState:
             self.hints[message_id] = hint
             self.hints_changed[message_id] = None
 
+    def learn_hints(self, message: Message) -> None:
+        """Learn the hints of a message. Only once it is accepted: a refused one changes nothing."""
+        for entry in message.causal_history:
+            if entry.retrieval_hint is not None:
+                self.learn_hint(entry.message_id, entry.retrieval_hint)
+
     def reject(self, reason: Reason, sender_id: str, message_id: str, detail: str = "") -> None:
         words = _DETAILS.get(reason, "")
         self.events.append(

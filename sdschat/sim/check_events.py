@@ -167,6 +167,9 @@ def _rejected(oracle: Oracle, record: NodeRecord, event: Rejected) -> None:
     oracle.refusals += 1
     if not isinstance(event.reason, Reason):
         raise Violation("I13", f"{record.name} refused something without a reason")
+    if event.reason is Reason.CLOCK_NOT_ABOVE_PARENT and (lamport := record.log.get(event.message_id)) is not None:
+        record.shown[event.message_id] = None  # its id is kept, and no other event tells of it
+        record.newest = max(record.newest, (lamport, event.message_id))
     accepted = event.reason not in _JUDGED or (oracle.scenario.crowded and event.reason in _QUOTAS)
     if event.reason is Reason.FUTURE_QUOTA and oracle.scenario.wrong_clock:
         accepted = True

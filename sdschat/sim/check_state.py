@@ -221,13 +221,14 @@ def check_writes(oracle: Oracle, record: NodeRecord, writes: list[Write]) -> Non
 
 
 def _append(oracle: Oracle, record: NodeRecord, row: LogRow) -> None:
-    """Check I4: the log has only what somebody made, as it was made, and once."""
+    """Check I4: the log has only what somebody made, as it was made, and once; of what is refused, the id alone."""
     entry = row.entry
     message_id, lamport = entry.message_id, entry.lamport
     origin = oracle.origins.get(message_id)
     if origin is None:
         raise Violation("I4", f"{record.name} has {message_id[:8]} in its log, which nobody made")
-    if row.raw != origin.raw or lamport != origin.lamport or row.own != oracle.wrote(record, origin):
+    raw = b"" if row.entry.bare and origin.author < 0 else origin.raw
+    if row.raw != raw or lamport != origin.lamport or row.own != oracle.wrote(record, origin):
         raise Violation("I4", f"{record.name} has {message_id[:8]} in its log other than it was made")
     if message_id in record.log:
         raise Violation("I4", f"{record.name} put {message_id[:8]} into its log twice")

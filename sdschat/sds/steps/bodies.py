@@ -20,7 +20,7 @@ from sdschat.sds.ids import recipe_of
 from sdschat.sds.limits import DOUBTED_AT_A_TIME, DOUBTED_TRIES, EARLY
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.acks import review_mentions
-from sdschat.sds.steps.deliver import abandon, deliver_body, gap_now, learn_hints, verify_dependencies
+from sdschat.sds.steps.deliver import abandon, deliver_body, gap_now, verify_dependencies
 from sdschat.sds.steps.due_sends import heard_copy
 from sdschat.sds.steps.filters import spoil_filter
 from sdschat.sds.values import TOLD, WITHOUT_A_BODY, Entry, HistoryEntry, Message, Reason
@@ -97,7 +97,7 @@ def note_old(s: ChannelState, message: Message) -> None:
     """Take what holds for good of an old message: the acknowledgements in its causal history, if its author signed it,
     and its hints."""
     review_mentions(s, message)
-    learn_hints(s, message)
+    s.learn_hints(message)
 
 
 def doubt(s: ChannelState, message_id: str) -> bool:
@@ -114,6 +114,18 @@ def doubt(s: ChannelState, message_id: str) -> bool:
         s.refetch.make_room(DOUBTED_AT_A_TIME)
         s.refetch.want(HistoryEntry(message_id, None, entry.sender_id), s.now.mono + s.config.t_min, DOUBTED_TRIES)
     return True
+
+
+def conflicts(s: ChannelState, message: Message, raw: bytes) -> bool:
+    """True if a duplicate has other content than the message we hold under its id. The first one stands.
+
+    A body that is gone cannot be compared; others rebroadcast with other bytes but the same content.
+    """
+    ours = s.packet_of(message.message_id)
+    if ours is None or ours[0] == raw:
+        return False
+    known = s.codec.decode(ours[0])
+    return isinstance(known, Message) and known.content != message.content
 
 
 def _is_false(s: ChannelState, message: Message) -> bool:

@@ -13,8 +13,19 @@ from sdschat.sds.incoming import BufferedMessage
 from sdschat.sds.limits import MISSING_PER_SENDER, RECENT_WINDOW
 from sdschat.sds.state import ChannelState
 from sdschat.sds.steps.filters import include_received, spoil_filter
-from sdschat.sds.steps.repair import forget_hint, note_missing
-from sdschat.sds.values import OUTSIDE_THE_FILTER, Append, Entry, GapRow, HistoryEntry, LogRow, Message, Reason
+from sdschat.sds.steps.repair import forget_hint, note_missing, received
+from sdschat.sds.values import (
+    OUTSIDE_THE_FILTER,
+    TOLD,
+    WITHOUT_A_BODY,
+    Append,
+    Entry,
+    GapRow,
+    HistoryEntry,
+    LogRow,
+    Message,
+    Reason,
+)
 from sdschat.sds.window import RecentWindow
 
 
@@ -71,13 +82,6 @@ def verify_dependencies(s: ChannelState, message: Message, lamport: int) -> Depe
     return found
 
 
-def learn_hints(s: ChannelState, message: Message) -> None:
-    """Learn the Store hints of this message. Only once the message is accepted: a refused one changes nothing."""
-    for entry in message.causal_history:
-        if entry.retrieval_hint is not None:
-            s.learn_hint(entry.message_id, entry.retrieval_hint)
-
-
 def wait_for_none(s: ChannelState, message: Message, found: Dependencies) -> bool:
     """Let the first message of a log wait for nothing. Return False if it has to wait. Its dependencies are most likely
     from before our joining, so it and what follows it do not wait. But they may also be lost, so they are asked for,
@@ -122,7 +126,7 @@ def verify_with_room(
     refused, of which a `Rejected` event tells. `may_begin`: the first message of a log waits for nothing."""
     found = verify_dependencies(s, message, lamport)
     if found.parent_too_new:
-        s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, message.sender_id, message.message_id, found.parent_too_new)
+        release(s, refuse_child(s, message, found.parent_too_new))
         return None
     if not found.unmet or (may_begin and wait_for_none(s, message, found)):
         return found
@@ -188,9 +192,25 @@ def refuse_older_children(s: ChannelState, parent: BufferedMessage) -> None:
         if child is None or child.lamport > parent.lamport:
             continue
         s.incoming.pop(child_id)
-        s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, child.message.sender_id, child_id, message_id)
-        abandon(s, child_id, child.message.sender_id)
-        spoil_filter(s)
+        release(s, refuse_child(s, child.message, message_id))
+
+
+def refuse_child(s: ChannelState, message: Message, parent_id: str) -> list[BufferedMessage]:
+    """Refuse a message that is not dated after one that it names, and keep its id. Who had it before its parent has it
+    in the log, and names it: without the id, what names it would wait here until `sds.lost_after`, and comparisons
+    would never end. Return those that waited for it, and can wait no more."""
+    s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, message.sender_id, message.message_id, parent_id)
+    keep_id(s, message)
+    return s.incoming.meet(message.message_id, gap=False)
+
+
+def keep_id(s: ChannelState, message: Message) -> None:
+    """Put a message that is not here into the log by its id alone."""
+    message_id, lamport = message.message_id, message.lamport_timestamp or 0
+    received(s, message_id)
+    how = TOLD if s.may_be_of_another(message) else WITHOUT_A_BODY
+    append_row(s, LogRow(Entry(lamport, message_id, message.sender_id, (), how), b"", False, "live", s.now.wall))
+    include_received(s, message_id, lamport)
 
 
 LOST = "lost"
@@ -279,28 +299,26 @@ def release(s: ChannelState, ready: list[BufferedMessage]) -> None:
     while heap:
         _, message_id, buffered = heappop(heap)
         s.incoming.pop(message_id)
-        if _above_parents(s, buffered):
-            message, gap = buffered.message, name_gap(buffered.message, buffered.gap)
+        message = buffered.message
+        if parent_id := _parent_too_new(s, buffered):
+            freed = refuse_child(s, message, parent_id)
+        else:
+            gap = name_gap(message, buffered.gap)
             gap = tuple(key for key in gap if s.delivered(key) is None)  # some may have come in the meantime
             _into_log(s, message, buffered.raw, buffered.source, gap, buffered.generation, buffered.received_at)
             freed = s.incoming.meet(message_id, gap=False)
-        else:
-            freed = _left_behind(s, message_id, buffered.message.sender_id)
-            spoil_filter(s)
         for waiter in freed:
             heappush(heap, (waiter.lamport, waiter.message.message_id, waiter))
 
 
-def _above_parents(s: ChannelState, buffered: BufferedMessage) -> bool:
-    """Return False, and reject the message, if a parent is not older than it. This is checked again on release, since a
+def _parent_too_new(s: ChannelState, buffered: BufferedMessage) -> str:
+    """Return a parent that is not older than the message, or an empty string. This is checked again on release, since a
     parent may have come later."""
     for entry in buffered.message.causal_history:
         parent = s.delivered(entry.message_id)
         if parent is not None and parent.lamport >= buffered.lamport:
-            message = buffered.message
-            s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, message.sender_id, message.message_id, entry.message_id)
-            return False
-    return True
+            return entry.message_id
+    return ""
 
 
 def abandon(s: ChannelState, message_id: str, sender_id: str) -> None:
@@ -371,15 +389,3 @@ def give_up(s: ChannelState) -> None:
         release(s, s.incoming.meet(message_id, gap=True))
     for sender_id in named_by:
         end_waiting(s, sender_id)
-
-
-def conflicts(s: ChannelState, message: Message, raw: bytes) -> bool:
-    """True if a duplicate has other content than the message we hold under its id. The first one stands.
-
-    A body that is gone cannot be compared; others rebroadcast with other bytes but the same content.
-    """
-    ours = s.packet_of(message.message_id)
-    if ours is None or ours[0] == raw:
-        return False
-    known = s.codec.decode(ours[0])
-    return isinstance(known, Message) and known.content != message.content

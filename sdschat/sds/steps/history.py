@@ -22,8 +22,8 @@ from __future__ import annotations
 
 from sdschat.sds.limits import CLOCK_PUT_RIGHT
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps.bodies import displace_false, note_old
-from sdschat.sds.steps.deliver import conflicts, deliver_message, gap_now, release, verify_dependencies
+from sdschat.sds.steps.bodies import conflicts, displace_false, note_old
+from sdschat.sds.steps.deliver import deliver_message, gap_now, refuse_child, release, verify_dependencies
 from sdschat.sds.steps.filters import filter_begins, include_received, remake_filter
 from sdschat.sds.steps.future_dated import defer, make_room_for_deferred
 from sdschat.sds.steps.repair import received
@@ -50,8 +50,8 @@ def receive_history(s: ChannelState, message: Message, raw: bytes, source: str) 
         return True
     found = verify_dependencies(s, message, lamport)
     if found.parent_too_new:
-        s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, message.sender_id, message.message_id, found.parent_too_new)
-        return False
+        release(s, refuse_child(s, message, found.parent_too_new))
+        return True
     received(s, message.message_id)
     note_old(s, message)
     generation = s.filter.generation if lamport >= s.filter.floor else OUTSIDE_THE_FILTER

@@ -22,11 +22,9 @@ from __future__ import annotations
 from sdschat.sds.events import DuplicateReceived, KeptAsId
 from sdschat.sds.limits import IDS_KEPT, out_of_bounds
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps.deliver import append_row, release, verify_dependencies
+from sdschat.sds.steps.deliver import keep_id, refuse_child, release, verify_dependencies
 from sdschat.sds.steps.due_sends import heard_copy
-from sdschat.sds.steps.filters import include_received
-from sdschat.sds.steps.repair import received
-from sdschat.sds.values import TOLD, WITHOUT_A_BODY, Entry, LogRow, Message, Reason
+from sdschat.sds.values import Message, Reason
 
 
 def receive_id(s: ChannelState, message: Message) -> None:
@@ -42,10 +40,9 @@ def receive_id(s: ChannelState, message: Message) -> None:
         return
     parent = verify_dependencies(s, message, lamport).parent_too_new
     if parent:
-        s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, message.sender_id, message_id, parent)
+        release(s, refuse_child(s, message, parent))
         return
-    received(s, message_id)
-    _keep_id(s, message, lamport)
+    keep_id(s, message)
     s.events.append(KeptAsId(message))
     s.note_arrival(message_id)
     release(s, s.incoming.meet(message_id, gap=False))
@@ -71,8 +68,7 @@ def _take_told(s: ChannelState, message: Message, oldest: int, told: list[KeptAs
     dated = oldest <= lamport <= s.now.wall + s.config.max_skew
     if s.holds(message_id) or not dated or out_of_bounds(lamport) is not None:
         return False
-    received(s, message_id)
-    _keep_id(s, message, lamport)
+    keep_id(s, message)
     s.events += told
     release(s, s.incoming.meet(message_id, gap=False))
     return True
@@ -86,10 +82,3 @@ def _refused(s: ChannelState, message: Message, lamport: int) -> Reason | None:
         return Reason.OWN_ID_UNKNOWN
     dated = s.now.wall - IDS_KEPT <= lamport <= s.now.wall + s.config.max_skew
     return None if dated else Reason.OVER_LIMIT
-
-
-def _keep_id(s: ChannelState, message: Message, lamport: int) -> None:
-    how = TOLD if s.may_be_of_another(message) else WITHOUT_A_BODY
-    entry = Entry(lamport, message.message_id, message.sender_id, (), how)
-    append_row(s, LogRow(entry, b"", False, "live", s.now.wall))
-    include_received(s, message.message_id, lamport)

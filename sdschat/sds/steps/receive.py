@@ -13,15 +13,8 @@ from sdschat.sds.limits import EPHEMERAL_SEEN, clock_refusal
 from sdschat.sds.state import ChannelState, Peer
 from sdschat.sds.steps.acks import review_causal_history, review_filter
 from sdschat.sds.steps.anti_entropy import review_lacks
-from sdschat.sds.steps.bodies import displace_false, put_off, receive_body
-from sdschat.sds.steps.deliver import (
-    conflicts,
-    deliver_or_buffer,
-    end_waiting,
-    learn_hints,
-    verify_dependencies,
-    verify_with_room,
-)
+from sdschat.sds.steps.bodies import conflicts, displace_false, put_off, receive_body
+from sdschat.sds.steps.deliver import deliver_or_buffer, end_waiting, verify_dependencies, verify_with_room
 from sdschat.sds.steps.due_sends import heard_copy
 from sdschat.sds.steps.filters import include_received, note_filter_format
 from sdschat.sds.steps.future_dated import defer, make_room_for_deferred
@@ -168,7 +161,7 @@ def _review(s: ChannelState, message: Message, lamport: int, stale: bool) -> Non
     peer = s.peers.heard(message.sender_id, dated, s.now.mono)
     if message.bloom_filter is not None:
         note_filter_format(s, message.bloom_filter)
-    learn_hints(s, message)
+    s.learn_hints(message)
     if s.requests.missing:
         learn_hints_of_missing(s, message)
     _review_evidence(s, message, peer, lamport)
