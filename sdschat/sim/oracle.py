@@ -25,13 +25,15 @@ class Origin:
 
 
 class Masks:
-    """Bits that a filter may have set (all that is or was held), and bits that it must (all from its floor on)."""
+    """Bits that a filter may have set (all that is held, or was when it was made), and bits that it must (all from its
+    floor on)."""
 
-    __slots__ = ("_floor", "_known", "_may", "_must", "_waku", "shape")
+    __slots__ = ("_ever", "_floor", "_known", "_may", "_must", "_waku", "shape")
 
     def __init__(self, capacity: int, error_rate: float) -> None:
         self.shape = compact.shape_for(capacity, error_rate)
         self._known: dict[str, int] = {}
+        self._ever = 0  # all that is or was held
         self._may = 0
         self._must = 0
         self._floor = -1
@@ -40,6 +42,7 @@ class Masks:
     def add(self, message_id: str, lamport: int) -> None:
         self._known[message_id] = lamport
         mask = compact.mask(message_id, self.shape.hashes, self.shape.bits)
+        self._ever |= mask
         self._may |= mask
         if lamport >= self._floor:
             self._must |= mask
@@ -47,10 +50,12 @@ class Masks:
             waku.add(self._waku, message_id)
 
     def drop(self, message_id: str) -> None:
-        """Forget a message that was held and is no longer: nothing has to be said of it, but bits are not taken
-        back."""
+        """Forget a message that was held and is no longer: no filter made from now on says that it is."""
         self._known.pop(message_id, None)
         self._floor = -1
+        self._may = 0
+        for held in self._known:
+            self._may |= compact.mask(held, self.shape.hashes, self.shape.bits)
 
     def judge(self, packed: bytes, fresh: bool) -> str:
         """Return the error in a filter of our own, or an empty string; `fresh` if it was made just now."""
@@ -62,7 +67,7 @@ class Masks:
         shape = self.shape
         if not fresh and (found.hashes != shape.hashes or found.bits not in compact.sizes(shape)):
             return ""  # a message from before other settings, which goes out only now
-        if found.value & ~compact.fold(self._may, shape.bits, found.bits):
+        if found.value & ~compact.fold(self._may if fresh else self._ever, shape.bits, found.bits):
             return "claims what is not on the disk"
         if not fresh:
             return ""

@@ -188,3 +188,12 @@ def what_is_older_than_a_minute_is_no_duplicate() -> Iterator[None]:
 
     with method(ChannelState, "holds", holds):
         yield
+
+
+@defect
+def a_filter_claims_what_was_dropped() -> Iterator[None]:
+    def spoil_filter(s: ChannelState) -> None:
+        pass
+
+    with instead(filters.spoil_filter, spoil_filter):
+        yield

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sdschat.sds.bloom.own import OwnFilter
+from sdschat.sim.oracle import Masks
 from sdschat.sim.runner import run_seed
 from tests.sim.defects import DEFECTS
 
@@ -40,3 +42,13 @@ def test_the_engine_is_as_it_was_afterwards(name: str) -> None:
     with DEFECTS[name]():
         pass
     assert run_seed(0, profile="plain").good
+
+
+def test_the_oracle_sees_a_filter_that_claims_what_was_dropped() -> None:
+    own, masks = OwnFilter("compact", 8, 0.01, 0), Masks(8, 0.01)
+    own.add("m", 1)
+    masks.add("m", 1)
+    assert masks.judge(own.to_bytes(), fresh=True) == ""
+    masks.drop("m")
+    assert masks.judge(own.to_bytes(), fresh=True) == "claims what is not on the disk"
+    assert masks.judge(own.to_bytes(), fresh=False) == ""
