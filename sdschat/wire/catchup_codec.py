@@ -33,7 +33,7 @@ from sdschat.mvds.limits import MAX_PACKET_BYTES
 from sdschat.mvds.values import Payload, Refusal
 from sdschat.wire import catchup_pb2 as pb
 from sdschat.wire.mvds_codec import MvdsCodec
-from sdschat.wire.names import longer_than
+from sdschat.wire.names import has_control, longer_than
 
 DIRECT: Final = 0  # the lane of direct messages: plain MVDS
 PAGES: Final = 1  # the lane of history pages
@@ -118,7 +118,8 @@ def _ids(parsed: pb.Page) -> tuple[IdOnly, ...]:
     count, senders = len(parsed.id_lamports), list(parsed.id_senders)
     if count > MAX_PAGE_PACKETS or len(parsed.ids) != count * _ID_BYTES or len(parsed.id_sender_at) != count:
         raise _Bad(f"{count} ids with {len(parsed.ids)} bytes")
-    if len(senders) > count or any(not one or longer_than(one, values.MAX_ID_BYTES) for one in senders):
+    bad = (not one or longer_than(one, values.MAX_ID_BYTES) or has_control(one) for one in senders)
+    if len(senders) > count or any(bad):
         raise _Bad("senders of ids that are none")
     if any(at >= len(senders) for at in parsed.id_sender_at):
         raise _Bad("an id without a sender")

@@ -156,6 +156,7 @@ def test_a_page_may_have_as_many_packets_as_is_said() -> None:
         (pb.Page(id_lamports=[5], ids=b"i" * 31, id_senders=["a"], id_sender_at=[0]), "1 ids with 31 bytes"),
         (pb.Page(id_lamports=[5], ids=b"i" * 32, id_senders=["a"]), "1 ids with 32 bytes"),
         (pb.Page(id_lamports=[5], ids=b"i" * 32, id_senders=[""], id_sender_at=[0]), "senders of ids that are none"),
+        (pb.Page(id_lamports=[5], ids=b"i" * 32, id_senders=["\n"], id_sender_at=[0]), "senders of ids that are none"),
         (pb.Page(id_senders=["a"]), "senders of ids that are none"),
         (pb.Page(id_lamports=[5], ids=b"i" * 32, id_senders=["a"], id_sender_at=[1]), "an id without a sender"),
         (pb.Page(id_lamports=[-1], ids=b"i" * 32, id_senders=["a"], id_sender_at=[0]), "a time out of bounds"),
