@@ -168,7 +168,8 @@ def test_who_is_charged_for_what_was_dropped_is_the_same_after_a_restart(restart
     group.tick(6000)
     if restarted:
         group.crash("a")
-    group.give("a", forge("z", "its parent", now + 1))
+    with limits((("BUFFERED_PER_SENDER", 1),)):
+        group.give("a", forge("z", "older", now, "nowhere"))
     assert group["a"].channel.state.requests.missing["dropped"].charged_to == "d"
 
 
