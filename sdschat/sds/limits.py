@@ -57,6 +57,7 @@ ANSWER_BYTES_PER_MINUTE = 64 * KIB  # bounds what a request of 300 bytes can mak
 PUSH_BYTES_PER_MINUTE = 512 * KIB
 REMEMBERED_MISSES = 512  # own messages in a row, from the newest, that a filter lacks before older ones are left alone
 RESENDS_PER_SWEEP = 16
+SENDS_PER_SWEEP = 1024  # of what was written offline: all of it may be more than fits into memory
 MAX_FILTER_BYTES = 32 * KIB  # of a filter of ours with its range; a received one is bounded by the packet
 RANGE_IDS = 512  # ids that one range of the history comparison covers
 RANGE_LIMIT = 1024  # ids looked at to answer one range

@@ -1,6 +1,7 @@
 """State leaves as ordered writes and comes back from a snapshot.
 
-Stopping after any step and restoring equals never having stopped: what is not a row here can be derived from rows.
+Stopping after any step and restoring equals never having stopped: what is not a row here can be derived from rows. One
+thing differs: of ids without a body, the filter then holds those from its floor on alone.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from sdschat.sds.incoming import Gaps
 from sdschat.sds.scheduled_sends import Push, PushBuffer
 from sdschat.sds.state import Peers
 from sdschat.sds.values import GapRow, Message, Reason
+from sdschat.sim.generate import limits as small
 from tests.sds.group import CODEC, QUIET, START, Group, forge
 from tests.spec.test_s_026_to_040_receive import filter_of
 
@@ -409,3 +410,16 @@ def test_first_resends_in_one_sweep() -> None:
     assert len(group["a"].messages("resend")) == limits.RESENDS_PER_SWEEP
     group.tick(QUIET.sweep_interval)
     assert len(group["a"].messages("resend")) == limits.RESENDS_PER_SWEEP + 1
+
+
+def test_what_was_written_offline_goes_out_in_parts_and_in_order() -> None:
+    group = Group("a", settle=2000)
+    group.offline("a")
+    written = [group.send("a", f"{number}").message_id for number in range(10)]
+    with small((("SENDS_PER_SWEEP", 4),)):
+        sent = []
+        group.online("a")
+        for _ in range(3):
+            sent.append([message.message_id for message in group["a"].messages("message")])
+            group.tick(group.config.sweep_interval)
+    assert sent == [written[:4], written[:8], written]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sdschat.sds.events import MessageResent, StateChanged
-from sdschat.sds.limits import RESENDS_PER_SWEEP
+from sdschat.sds.limits import RESENDS_PER_SWEEP, SENDS_PER_SWEEP
 from sdschat.sds.outgoing import Outgoing
 from sdschat.sds.state import ChannelState, Packet
 from sdschat.sds.steps.due_sends import call_off_answer, call_off_push
@@ -45,9 +45,10 @@ def periodic_outgoing_buffer_sweep(s: ChannelState) -> None:
     due = [s.outgoing.open[key] for key in s.outgoing.timers.pop_due(s.now.mono)]
     due.sort(key=lambda known: (known.state, known.lamport, known.message_id))
     for place, known in enumerate(due):
-        if known.sends and place >= RESENDS_PER_SWEEP:
+        most = RESENDS_PER_SWEEP if known.sends else SENDS_PER_SWEEP
+        if place >= most:
             # Each to the sweep that will have room for it: all to the next one would be as much again with every sweep.
-            s.outgoing.arm(known, s.now.mono + s.config.sweep_interval * (place // RESENDS_PER_SWEEP))
+            s.outgoing.arm(known, s.now.mono + s.config.sweep_interval * (place // most))
             continue
         found = s.packet_of(known.message_id)
         if found is None:  # the disk has altered it: somebody else may have it, so it is asked for (`Channel.fetch`)
