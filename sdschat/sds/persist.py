@@ -1,7 +1,6 @@
 """State leaves as ordered writes and comes back from a snapshot.
 
-Stopping after any step and restoring equals never having stopped: what is not a row here can be derived from rows. One
-thing differs: of ids without a body, the filter then holds those from its floor on alone.
+Stopping after any step and restoring equals never having stopped: what is not a row here can be derived from rows.
 """
 
 from __future__ import annotations

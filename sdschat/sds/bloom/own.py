@@ -55,8 +55,8 @@ class OwnFilter:
 
     @property
     def full(self) -> bool:
-        """Return True if the younger generation is full: time to roll over."""
-        return self.young >= self.capacity // 2
+        """Return True if the younger generation is full, or both are: time to roll over."""
+        return self.young >= self.capacity // 2 or self.count >= self.capacity
 
     @property
     def next_floor(self) -> int:
@@ -80,6 +80,16 @@ class OwnFilter:
         self.young += 1
         if lamport > self._young_newest:
             self._young_newest = lamport
+        self._cached = None
+
+    def add_to_elder(self, message_id: str, lamport: int) -> None:
+        """Add an id whose row does not tell its generation, as it is restored."""
+        if self.filter_format == "waku":
+            waku.add(self._body, message_id)
+        else:
+            self._value |= compact.mask(message_id, self.shape.hashes, self.shape.bits)
+        self.elder += 1
+        self._elder_newest = max(self._elder_newest, lamport)
         self._cached = None
 
     def roll(self) -> None:

@@ -12,7 +12,7 @@ from sdschat.sds.events import Delivered, DependenciesLost, DependenciesMissing,
 from sdschat.sds.incoming import BufferedMessage
 from sdschat.sds.limits import MISSING_PER_SENDER, RECENT_WINDOW
 from sdschat.sds.state import ChannelState
-from sdschat.sds.steps.filters import include_received, spoil_filter
+from sdschat.sds.steps.filters import include_bare, include_received, spoil_filter
 from sdschat.sds.steps.repair import forget_hint, note_missing, received
 from sdschat.sds.values import (
     OUTSIDE_THE_FILTER,
@@ -193,6 +193,7 @@ def refuse_older_children(s: ChannelState, parent: BufferedMessage) -> None:
             continue
         s.incoming.pop(child_id)
         release(s, refuse_child(s, child.message, message_id))
+        spoil_filter(s)
 
 
 def refuse_child(s: ChannelState, message: Message, parent_id: str) -> list[BufferedMessage]:
@@ -200,6 +201,7 @@ def refuse_child(s: ChannelState, message: Message, parent_id: str) -> list[Buff
     in the log, and names it: without the id, what names it would wait here until `sds.lost_after`, and comparisons
     would never end. Return those that waited for it, and can wait no more."""
     s.reject(Reason.CLOCK_NOT_ABOVE_PARENT, message.sender_id, message.message_id, parent_id)
+    s.recent_arrivals.forget(message.message_id)
     keep_id(s, message)
     return s.incoming.meet(message.message_id, gap=False)
 
@@ -210,7 +212,7 @@ def keep_id(s: ChannelState, message: Message) -> None:
     received(s, message_id)
     how = TOLD if s.may_be_of_another(message) else WITHOUT_A_BODY
     append_row(s, LogRow(Entry(lamport, message_id, message.sender_id, (), how), b"", False, "live", s.now.wall))
-    include_received(s, message_id, lamport)
+    include_bare(s, message_id, lamport)
 
 
 LOST = "lost"
@@ -302,6 +304,7 @@ def release(s: ChannelState, ready: list[BufferedMessage]) -> None:
         message = buffered.message
         if parent_id := _parent_too_new(s, buffered):
             freed = refuse_child(s, message, parent_id)
+            spoil_filter(s)
         else:
             gap = name_gap(message, buffered.gap)
             gap = tuple(key for key in gap if s.delivered(key) is None)  # some may have come in the meantime

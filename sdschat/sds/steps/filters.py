@@ -32,6 +32,14 @@ def include_received(s: ChannelState, message_id: str, lamport: int) -> None:
         roll_over(s)
 
 
+def include_bare(s: ChannelState, message_id: str, lamport: int) -> None:
+    """Put an id without a body into the filter, just as a restart does: only what the filter promises to hold."""
+    if lamport >= filter_begins(s, s.filter.floor):
+        s.filter.add_to_elder(message_id, lamport)
+        if s.filter.full and not s.filter_stale:
+            roll_over(s)
+
+
 def filter_bytes(s: ChannelState) -> bytes:
     """Return the bytes for `bloom_filter`: the current state, without what was dropped since it was made."""
     if s.filter_stale:
