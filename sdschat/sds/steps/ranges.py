@@ -162,10 +162,10 @@ def _next_range(s: ChannelState, lamport: int) -> tuple[int, int, list[Entry]]:
         low = s.horizon
     else:
         low = entries[0].lamport
-        entries = s.between(low, top - 1, most_ids(low, top - 1))
+        newer = [entry for entry in entries if entry.lamport > low]
+        entries = s.between(low, low, most_ids(low, top - 1) - len(newer)) + newer
         if len(entries) == RANGE_LIMIT and low < top - 1:
-            low += 1  # a crowd of one date is a range of its own
-            entries = s.between(low, top - 1, RANGE_LIMIT)
+            low, entries = low + 1, newer  # a crowd of one date is a range of its own
     if low <= s.horizon:
         low = s.horizon
         entries = [entry for entry in entries if entry.lamport >= low]
