@@ -166,15 +166,13 @@ class EngineState:
         body = node.operation.body
         self._save(node)
         self._touch_named()
-        event = body.event
-        first = False
+        event, first = body.event, False
         if event is not None and not node.dead:
             name = event.name
             first = self._is_first(node, name)
             if (held := self.where.get(name)) is None or node.label < held.label:
                 self.where[name] = node
-                if held is not None and (before := held.operation.body.event) and self.front.has_other(before):
-                    self.events.append(Replaced(name))
+                self._note_replaced(held)
             self.named.append(name)
             self.front.add(event, node)
             self.touched.add(event)
@@ -189,6 +187,12 @@ class EngineState:
             if first and event.body.kind is Kind.INVITE:
                 self.events.append(MemberChanged(-1, member_id(event.body.key), "invited"))
         self.events.append(Placed(node.id, body.slot, body.seq, event and event.body, first, node.after is None))
+
+    def _note_replaced(self, node: TreeNode | None) -> None:
+        """Note what reads otherwise where another event has the place of the one of this operation."""
+        event = None if node is None else node.operation.body.event
+        if event is not None and (posts := self.front.replaced(event)):
+            self.events.append(Replaced(posts))
 
     def _touch_named(self) -> None:
         """Note the events that the writer of the newest operation is known to have now."""
@@ -304,9 +308,8 @@ class EngineState:
             self._find_events()
             self.front.forget()
         for node in change.lost:
+            self._note_replaced(node)
             event = node.operation.body.event
-            if event is not None and self.front.has_other(event):
-                self.events.append(Replaced(event.name))
             if event is None or self.known(event.name):
                 continue
             if event.name in self.own:

@@ -107,7 +107,7 @@ class StateAdopted(NamedTuple):
 class Replaced(NamedTuple):
     """An event has the place of another one with its name: somebody signed two events of one number."""
 
-    name: PostId
+    posts: tuple[PostId, ...]  # they may read otherwise
 
 
 class Forked(NamedTuple):

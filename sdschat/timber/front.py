@@ -25,6 +25,11 @@ class FrontMark(NamedTuple):
     changes: int
 
 
+def _post_of(event: SignedEvent) -> PostId | None:
+    """Return the post that an event says or changes."""
+    return event.name if event.body.kind is Kind.SAY else event.body.target
+
+
 class FrontChat:
     """Changes of the posts of the checkpoint: operations in front of it, and events of ours that are unwritten.
 
@@ -82,18 +87,20 @@ class FrontChat:
         elif self._where.get(name) is node:
             self._changed.append(name)  # it was unwritten, or behind its second copy
 
-    def has_other(self, event: SignedEvent) -> bool:
-        """True if another event of this name comes first. Of two, the first one will count, so all is made anew."""
+    def replaced(self, event: SignedEvent) -> tuple[PostId, ...]:
+        """Return the posts that read otherwise where another event of this name comes first. Of two, the first one
+        counts, so all is made anew."""
         node = self._where.get(event.name)
-        if node is None or node.operation.body.event == event:
-            return False
+        other = None if node is None else node.operation.body.event
+        if other is None or other == event:
+            return ()
         self.forget()
-        return True
+        posts = (_post_of(event), _post_of(other))
+        return tuple(dict.fromkeys(post for post in posts if post is not None))
 
     def settled(self, event: SignedEvent) -> None:
         """Note that the checkpoint passed an operation with this event."""
-        layer = self._layer
-        name = event.name if event.body.kind is Kind.SAY else event.body.target
+        layer, name = self._layer, _post_of(event)
         if layer is None or name is None:
             return
         below, post = self._replica.chat.posts.get(name), layer.posts.get(name)
@@ -122,7 +129,7 @@ class FrontChat:
         if body.kind is not Kind.SAY and body.target is not None and layer.post(body.target) is None:
             self._early.add(body.target)
         layer.apply(body, 0, self._replica.committee.same_person)
-        self._changed.append(event.name if body.kind is Kind.SAY or body.target is None else body.target)
+        self._changed.append(_post_of(event) or event.name)
 
     def _make(self) -> None:
         replica = self._replica

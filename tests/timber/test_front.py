@@ -81,13 +81,13 @@ def test_a_change_that_waits_is_shown_on_when_its_post_is_settled() -> None:
     assert bob.texts() == ["two"]
 
 
-def two_of_one_number(group: Group, first: Kind, second: Kind) -> list[Operation]:
-    """Let cas write one event, and bob another one with its name that cas signed as well: in their linear order."""
-    cas = group["cas"].key
-    name = PostId(2, 1)
+def two_of_one_number(group: Group, first: Kind, second: Kind, number: int = 1) -> list[Operation]:
+    """Let cas write one event, and bob another one with its name that cas signed as well: in their linear order. Both
+    may change the first post of cas."""
+    cas, name, target = group["cas"].key, PostId(2, number), PostId(2, 1)
     for time in itertools.count():
         one, other = (
-            signed_event(group.data_set, cas, EventBody(kind, *name, time, text, None if kind is Kind.SAY else name))
+            signed_event(group.data_set, cas, EventBody(kind, *name, time, text, None if kind is Kind.SAY else target))
             for kind, text in ((first, "one"), (second, "other"))
         )
         found = [written(group, "cas", one), written(group, "bob", other)]
@@ -109,7 +109,7 @@ def test_of_two_events_of_one_number_all_show_the_one_that_stands_first(arrives_
         group.deliver("ann", Sync(CheckpointMark(0, b""), (), bytes(32), (operation,)), "bob")
         told = group["ann"].texts()
     assert told == ["one"]
-    assert group["ann"].heard(Replaced) == ([Replaced(PostId(2, 1))] if arrives_first else [])
+    assert group["ann"].heard(Replaced) == ([Replaced((PostId(2, 1),))] if arrives_first else [])
 
 
 def test_where_the_first_of_two_events_is_lost_with_its_operation_the_other_one_is_told() -> None:
@@ -125,4 +125,4 @@ def test_where_the_first_of_two_events_is_lost_with_its_operation_the_other_one_
     core.absorb()
     group.carry(ann)
     assert ann.texts() == ["other"]
-    assert ann.heard(Replaced) == [Replaced(PostId(2, 1))]
+    assert ann.heard(Replaced) == [Replaced((PostId(2, 1),))]

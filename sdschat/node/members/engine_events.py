@@ -187,8 +187,9 @@ class EngineEvents:
                 self._deleted += counts and kind is Kind.DELETE
             case ev.MemberChanged(_, member, status):
                 yield from self._status(sender_of(member), status)
-            case ev.Replaced(name):
-                yield from self._replaced(name)
+            case ev.Replaced(posts):
+                for name in posts:
+                    yield from self._replaced(name)
             case ev.Rewritten(name):
                 yield PostRewritten(self.message_id(name))
             case ev.StateAdopted(mark, peer, again, returned):
@@ -263,6 +264,7 @@ class EngineEvents:
             yield self._forget(name)
         else:
             self._alive[name] = post.edit
+            self._follow_change(name)
             yield PostEdited(self.message_id(name), post.text, self._person(name.author))
 
     def _forget(self, name: PostId, by: str = "") -> PostDeleted:
