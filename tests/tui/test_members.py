@@ -98,6 +98,14 @@ def test_a_post_is_settled_changed_and_taken_back(tmp_path: Path) -> None:
         assert made.app.composer.text.strip() == "/edit good morning"
         await made.enter_instead("/edit good evening")
         await made.until_text("good evening (edited)")
+        await made.press("slash", *"edit", "space", "tab")
+        assert made.app.composer.text.strip() == "/edit good evening"
+        (post,) = (one for one in Conversations(made.app.node).channel("garden").messages() if one.own)
+        begun = f"/edit {post.message_id[:2]} "  # no id for the command, which takes it for a text
+        made.app.composer.put(begun)
+        await made.press("tab")
+        assert made.app.composer.text == begun
+        made.app.composer.put("")
         await made.enter("/delete")
         assert "would be taken back" in made.text()
         await made.enter_instead("/delete yes")

@@ -36,14 +36,14 @@ def _edit(host: Host, argument: str) -> None:
 def _edit_words(host: Host, argument: str) -> Iterable[str]:
     """Return the text as it is of the post that would be changed."""
     word = argument.strip()
-    if word and not argument.endswith(" "):
+    if word and not (argument.endswith(" ") and is_like_an_id(word)):
         return ()
     try:
         message_id = _named(host, word) if word else _chosen(host)
-    except CommandError:
+        placed = members_of(host.view.node, host.channel).log.get(message_id or "")
+    except (CommandError, ValueError):
         return ()
-    shown = host.conversation.message(message_id) if message_id is not None else None
-    return (shown.text,) if shown is not None and shown.own and shown.text else ()
+    return (placed.post.text,) if placed is not None and placed.post.own and placed.post.text else ()
 
 
 def _delete(host: Host, argument: str) -> None:
