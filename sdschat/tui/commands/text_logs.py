@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Iterable
 from typing import IO, Final
 
@@ -27,12 +26,14 @@ async def _export(host: Host, argument: str) -> None:
         raise CommandError(f"/export writes text: {path.stem}.txt. `sdschat export` writes {path.suffix} files.")
     try:
         with open_private(path, "x", errors="backslashreplace") as file:
-            written = await _write(file, host.model)
+            try:
+                written = await _write(file, host.model)
+            except BaseException:  # also where the program ends meanwhile
+                path.unlink(missing_ok=True)  # it was not there before, and what is in it is not all
+                raise
     except FileExistsError:
         raise CommandError(f"{path} is there already. Choose another name.") from None
     except OSError as error:
-        with contextlib.suppress(OSError):
-            path.unlink()  # it was not there before, and what is in it is not all
         raise CommandError(f"{path} cannot be written: {error.strerror}. Choose another place.") from error
     host.answer(f"{count(written, 'message')} written to {path}", "export")
 
