@@ -8,13 +8,33 @@ from pathlib import Path
 import pytest
 
 from sdschat.identity.keyfile import load_or_create
-from sdschat.sds.values import Message
+from sdschat.sds.values import HistoryEntry, Message
 from sdschat.wire.sds_codec import SdsCodec
 from tests.identity.signed import signed_message
 from tests.node.catching import log_of
+from tests.node.test_sharing import fingerprint_in, shared
 from tests.node.worlds import world
 
 CODEC = SdsCodec()
+
+
+def test_a_page_tells_no_fingerprint_of_the_log_before_a_refused_message_whose_id_is_kept(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann = w.start("ann")
+            session = ann.node.sessions["lobby"]
+            parent = ann.node.send("lobby", "one").message_id
+            await ann.until_texts("one")
+            dated = session.channel.state.clock.value
+            child = Message("nobody", "c" * 64, "lobby", dated - 1, (HistoryEntry(parent),), content=b"older")
+            session.receive(CODEC.encode(child), "live")
+            ann.node.send("lobby", "two")
+            await ann.until_texts("one", "two")
+            first, second = (line for line in shared(ann.node).lines if line["event"] == "delivered")
+            assert "fingerprint" not in first
+            assert (second["messages"], second["fingerprint"]) == (3, fingerprint_in(ann.node))
+
+    asyncio.run(story())
 
 
 @pytest.mark.parametrize("way", ["live", "store"])

@@ -21,7 +21,7 @@ import contextlib
 import json
 import re
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from hashlib import sha256
 from html import escape
@@ -35,7 +35,7 @@ from sdschat.identity.signing import nicks_by_sender
 from sdschat.node.members.record import is_members_channel
 from sdschat.node.view.packet_report import answered_by
 from sdschat.node.view.user_texts import silent_nicks
-from sdschat.store.journal import HERE, KEPT_AS_ID, LINE_ORDER, JournalRow, fingerprint_step, fingerprint_text
+from sdschat.store.journal import HERE, KEPT_AS_ID, LINE_ORDER, REJECTED, JournalRow, fingerprint_step, fingerprint_text
 from sdschat.store.reader import Reader
 
 MOST: Final = 20_000  # events of a page
@@ -107,7 +107,7 @@ def from_database(
         raise ValueError(MEMBERS)
     state, rows = _read(reader, channel, since)
     lines = [line_of(row) for row in rows]
-    _add_fingerprints(lines, *state)
+    _add_fingerprints(lines, *state, lambda message_id: bool(reader.without_packet(channel, message_id, 1)))
     if lines:  # those who were here already, at the moment of the first event
         at = lines[0]["ts_ms"]
         lines[:0] = [{"ts_ms": at, "event": HERE, "sender": name} for name in reader.here_before(channel, node, at)]
@@ -140,12 +140,13 @@ def _state(reader: Reader, channel: str) -> tuple[str, int]:
     return next((info.fingerprint, info.messages) for info in reader.channels() if info.channel == channel)
 
 
-def _add_fingerprints(lines: Iterable[Line], newest: str, messages: int) -> None:
+def _add_fingerprints(lines: Iterable[Line], newest: str, messages: int, is_id: Callable[[str], bool]) -> None:
     """Add the state of the log after each delivery, backwards from the state of now: fingerprints are sums by exclusive
-    or. An entry that was kept as an id has no id in the journal, so nothing is known of the log before it."""
+    or. An entry that was kept as an id has no id in the journal, so nothing is known of the log before it; nor before
+    a refused message of which the log keeps the id: `is_id`."""
     fingerprint = int(newest, 16)
     for line in reversed(list(lines)):
-        if line["event"] == KEPT_AS_ID:
+        if line["event"] == KEPT_AS_ID or (line["event"] == REJECTED and is_id(line.get("message_id", ""))):
             return
         if line["event"] == "delivered":
             line["messages"], line["fingerprint"] = messages, fingerprint_text(fingerprint)
