@@ -164,7 +164,8 @@ class Retention:
         stay = _number_within(newest_sizes(self._store, _SAMPLE), size // _PACKETS_SHARE)
         while space(self._store.connection).used > size:
             # A flood writes events all the time: where few are too many, it is for packets to go.
-            if self._store.trim_journal(size // _JOURNAL_SHARE // _EVENT_BYTES, _EVENTS_STEP) == _EVENTS_STEP:
+            trimmed = self._store.trim_journal(size // _JOURNAL_SHARE // _EVENT_BYTES, _EVENTS_STEP)
+            if trimmed == _EVENTS_STEP or (trimmed and space(self._store.connection).used <= size):
                 yield
                 continue
             channels = archived(self._store)
