@@ -113,7 +113,7 @@ def test_a_log_has_a_line_with_a_result_now_and_then(
     assert capsys.readouterr().err.splitlines() == ["1/2 runs, about 0 s left"]
 
 
-def test_whoever_watches_sees_a_bar_and_each_failure(
+def test_whoever_watches_sees_the_runs_done_and_each_failure(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)

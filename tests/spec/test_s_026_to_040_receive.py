@@ -177,6 +177,8 @@ def test_s_030_a_child_dated_no_later_than_its_parent_is_refused() -> None:
         group.give("a", forge("b", f"child-{place}", lamport, "m1"))
     assert group["a"].refused() == ["clock_not_above_parent"] * 2
     assert group["a"].delivered() == ["m1"]
+    assert group["a"].log == ["child-1", "child-0", "m1"]
+    assert group["a"].channel.state.packet_of("child-0") is None
 
 
 def test_s_031_a_dependency_that_only_waits_is_not_met() -> None:

@@ -84,7 +84,7 @@ def test_its_status_is_told_before_the_first_look_at_what_is_too_old_is_over(tmp
     asyncio.run(story())
 
 
-def test_it_looks_more_often_where_little_room_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_asks_before_each_look_how_soon_the_next_one_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It looked every ten seconds, in which a flood writes two megabytes."""
 
     async def story() -> None:
