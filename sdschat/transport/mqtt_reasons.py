@@ -87,7 +87,7 @@ def _explain_hang_up(heard: bool, options: LinkOptions) -> tuple[Why, str]:
         given = "" if options.password is not None else "; no password was given"
         tls = "" if options.address.encrypted else f", or that want TLS ({scheme}s://)"
         return why, (
-            f"{place} hung up without an answer, as brokers do that refuse the user or password{given}{tls}. Check "
+            f"{place} hung up without an answer, as brokers do that refuse the user or password{tls}{given}. Check "
             f"these, and the port. {PASSWORD_PLACES}"
         )
     tls = "" if options.address.encrypted else f"or TLS (--broker {scheme}s://{place}), "

@@ -108,8 +108,8 @@ def test_a_good_certificate_is_accepted(kind: str, host: str, papers: Papers, tm
     [
         ("other_host", "authority", "another host"),
         ("expired", "authority", "clock"),
-        ("foreign", "authority", "not trusted"),
-        ("good", None, "not trusted"),
+        ("foreign", "authority", "No authority trusted here"),
+        ("good", None, "No authority trusted here"),
     ],
 )
 def test_a_bad_certificate_is_refused_in_words(

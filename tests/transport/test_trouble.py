@@ -192,7 +192,7 @@ def test_credentials_are_checked_and_their_refusal_is_told(tmp_path: Path) -> No
     ("url", "said"),
     [
         ("mqtt://alice:wrong@{}", "refuse the user or password, or that want TLS (mqtts://). Check these"),
-        ("mqtt://alice@{}", "refuse the user or password; no password was given, or that want TLS (mqtts://)."),
+        ("mqtt://alice@{}", "refuse the user or password, or that want TLS (mqtts://); no password was given."),
         ("mqtts://alice:x@{}", "refuse the user or password. Check these"),
         ("ws://{}", "a user and password (--broker ws://user@{}), or TLS (--broker wss://{}), or does not"),
         ("mqtts://{}", "It wants a user and password (--broker mqtts://user@{}), or does not"),
