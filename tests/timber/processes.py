@@ -209,6 +209,11 @@ def chat_and_delete(group: Group, ann: Pipe, bob: Pipe, cid: Pipe) -> dict[str, 
     return {"before": before, "left": left, "logs": [*texts.values()], "answers": answers, "refused": refused}
 
 
+def _without_time(line: str) -> str:
+    _, _, rest = line.rstrip().split(" ", 2)
+    return rest
+
+
 def look_from_outside(group: Group, bob: Pipe) -> dict[str, Any]:
     """Ask the commands that read a profile while its node runs; return what they printed."""
     command = group.command("ann", "tail", "garden")
@@ -217,9 +222,9 @@ def look_from_outside(group: Group, bob: Pipe) -> dict[str, Any]:
     ends = threading.Timer(_PATIENCE, tail.kill)
     ends.start()
     with tail, tail.stdout as lines:
-        told = [lines.readline()[len("2026-11-22 20:38:07 ") :].rstrip() for _ in range(2)]
+        told = [_without_time(lines.readline()) for _ in range(2)]
         bob.write(edit=bob.until_text(f"I saw a {EDITED}"), text="I saw it all")
-        told.append(lines.readline()[len("2026-11-22 20:38:07 ") :].rstrip())
+        told.append(_without_time(lines.readline()))
         tail.kill()
     ends.cancel()
     (listed,) = [json.loads(line) for line in group.local("ann", "channels", "--json").splitlines()]
