@@ -145,7 +145,7 @@ def _all(reading: Reading, columns: Columnar) -> AuditEvidence:
 
 
 def _told(columns: Columnar, reading: Reading) -> dict[int | None, ChannelJournal]:
-    """Return the facts of each channel. Raises ValueError, TypeError or RecursionError for bad dependencies."""
+    """Return what is there of each channel. Raises ValueError, TypeError or RecursionError for bad dependencies."""
     found: dict[int | None, ChannelJournal] = defaultdict(lambda: ChannelJournal({}, {}))
     moments, note = node_evidence.MOMENTS, node_evidence.note
     for values in columns.journal_columns():

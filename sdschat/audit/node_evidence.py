@@ -179,7 +179,7 @@ def presences(nodes: list[Node], journal: list[Journal], held: dict[Member, Held
 
 
 def journals_say(journal: Iterable[Journal]) -> dict[Member, ChannelJournal]:
-    """Return the journal facts of each node and channel. `journal`: per node in the order of writing."""
+    """Return what the journals say of each node and channel. `journal`: per node in the order of writing."""
     found: dict[Member, ChannelJournal] = {}
     boots: dict[tuple[str, str, str], int] = {}
     for row in journal:

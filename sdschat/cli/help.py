@@ -43,7 +43,7 @@ def command(ctx: click.Context, topic: str | None) -> None:
         show("\n\n".join(_parts(root, group, topic)))
     else:
         known = [*TOPICS, *(name for name in commands if name not in TOPICS)]
-        found = "" if nearest(topic, known) else _lines_with(topic)
+        found = "" if nearest(topic, known) or not topic.strip() else _lines_with(topic)
         if not found:
             raise CommandProblem(_unknown(topic, known), WRONG_USE)
         show(found)

@@ -52,12 +52,12 @@ def listed(names: Sequence[str], most: int = 20) -> str:
     return ", ".join(map(safe, names[:most])) + (f" and {left:,} more" if left > 0 else "")
 
 
+_TO_THE_SECOND: Final = len("2026-11-22 20:38:07")
+
+
 def moment(milliseconds: int) -> str:
     """Return a time as local time, to the second."""
-    try:
-        return datetime.fromtimestamp(milliseconds / 1000).strftime("%Y-%m-%d %H:%M:%S")
-    except (ValueError, OverflowError, OSError):
-        return f"@{milliseconds}"
+    return zoned(milliseconds)[:_TO_THE_SECOND]
 
 
 def zoned(milliseconds: int) -> str:

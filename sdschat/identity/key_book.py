@@ -1,4 +1,4 @@
-"""The public keys seen so far, and the key that used each nick first. Rows in, rows and facts out; no I/O."""
+"""The public keys seen so far, and the key that used each nick first. Rows in, rows and events out; no I/O."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ KeyEvent = KeyMet | NickChanged | NickClaimed
 
 
 class Meeting(NamedTuple):
-    """The result of learning from a signed content: rows to save and facts to report. Both are usually empty."""
+    """The result of learning from a signed content: rows to save and events to report. Both are usually empty."""
 
     rows: tuple[BookRow, ...] = ()
-    facts: tuple[KeyEvent, ...] = ()
+    events: tuple[KeyEvent, ...] = ()
 
 
 _NOTHING: Final = Meeting()
@@ -203,7 +203,7 @@ class KeyBook:
             return _NOTHING
         sender_id = sender_id_of(key)
         rows: list[BookRow] = []
-        facts: list[KeyEvent] = []
+        events: list[KeyEvent] = []
         standing = self.standing(sender_id)
         if not standing & ~_STRANGE:
             if welcome or self._admits(now, now if dated is None else dated):
@@ -216,7 +216,7 @@ class KeyBook:
             if not is_old:
                 rows.append(KeyRow(key, opened.nick, now if before is None else before.first_seen))
             if is_new or not is_old:
-                facts += self._naming(key, sender_id, opened.nick, before, is_old=is_old)
+                events += self._naming(key, sender_id, opened.nick, before, is_old=is_old)
             if self._claims(key, opened.nick):
                 rows.append(NickRow(form, opened.nick, key, now))
         for row in rows:
@@ -226,7 +226,7 @@ class KeyBook:
             rows += self._forget_oldest()
         if rows:
             rows += self._forget_crowd()
-        return Meeting(tuple(rows), tuple(facts))
+        return Meeting(tuple(rows), tuple(events))
 
     def meet_unsigned(self, sender_id: str, now: int, *, dated: int | None = None) -> tuple[BookRow, ...]:
         """Learn that somebody without a key spoke: such names cost even less than keys, and are shown under the same

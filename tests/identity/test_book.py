@@ -38,7 +38,7 @@ def test_a_sender_id_is_the_hash_of_the_key() -> None:
 def test_first_meeting_binds_the_nick_and_later_ones_say_nothing() -> None:
     book = KeyBook()
     meeting = book.meet(said(K1, "bob"), 10)
-    assert meeting.facts == (KeyMet(ONE, "bob"),)
+    assert meeting.events == (KeyMet(ONE, "bob"),)
     person = StandingRow(ONE, KeyStanding.PERSON, 10)
     assert meeting.rows == (person, KeyRow(K1, "bob", 10), NickRow("bob", "bob", K1, 10))
     assert book.meet(said(K1, "bob", Verdict.KNOWN), 11) == ((), ())
@@ -51,9 +51,9 @@ def test_a_nick_that_comes_with_a_new_key_is_told_once() -> None:
     book = KeyBook()
     book.meet(said(K1, "bob"), 10)
     claim = book.meet(said(K2, "Bоb"), 20)  # a Cyrillic о
-    assert claim.facts == (KeyMet(TWO, "Bоb"), NickClaimed(TWO, "Bоb", "bob", ONE))
+    assert claim.events == (KeyMet(TWO, "Bоb"), NickClaimed(TWO, "Bоb", "bob", ONE))
     assert claim.rows == (StandingRow(TWO, KeyStanding.PERSON, 20), KeyRow(K2, "Bоb", 20))
-    assert book.meet(said(K2, "Bоb"), 21).facts == ()
+    assert book.meet(said(K2, "Bоb"), 21).events == ()
     assert book.holder("bob") == ONE
 
 
@@ -61,10 +61,10 @@ def test_a_nick_once_held_stays_its_first_holders_after_a_change() -> None:
     book = KeyBook()
     book.meet(said(K1, "bob"), 10)
     change = book.meet(said(K1, "robert"), 20)
-    assert change.facts == (NickChanged(ONE, "bob", "robert"),)
+    assert change.events == (NickChanged(ONE, "bob", "robert"),)
     assert change.rows == (KeyRow(K1, "robert", 10), NickRow("robert", "robert", K1, 20))
-    assert NickClaimed(TWO, "bob", "bob", ONE) in book.meet(said(K2, "bob"), 30).facts
-    assert book.meet(said(K1, "bob"), 40).facts == (NickChanged(ONE, "robert", "bob"),)
+    assert NickClaimed(TWO, "bob", "bob", ONE) in book.meet(said(K2, "bob"), 30).events
+    assert book.meet(said(K1, "bob"), 40).events == (NickChanged(ONE, "robert", "bob"),)
 
 
 def test_an_older_message_does_not_bring_an_earlier_nick_back() -> None:
@@ -74,14 +74,14 @@ def test_an_older_message_does_not_bring_an_earlier_nick_back() -> None:
     assert older == ((NickRow("bob", "bob", K1, 1001),), ()), "the nick stays with its key, and nobody is renamed"
     assert book.meet(said(K1, "bob"), 1002, dated=501, said_at=501) == ((), ())
     assert dict(book.nicks()) == {ONE: "robert"}
-    assert NickClaimed(TWO, "bob", "bob", ONE) in book.meet(said(K2, "bob"), 1003).facts
-    assert book.meet(said(K1, "carl"), 1004, said_at=1004).facts == (NickChanged(ONE, "robert", "carl"),)
+    assert NickClaimed(TWO, "bob", "bob", ONE) in book.meet(said(K2, "bob"), 1003).events
+    assert book.meet(said(K1, "carl"), 1004, said_at=1004).events == (NickChanged(ONE, "robert", "carl"),)
 
 
 def test_an_older_message_does_not_bring_a_nick_back_after_a_restart_either() -> None:
     book = KeyBook((KeyRow(K1, "robert", 1000),))
-    assert book.meet(said(K1, "bob"), 2000, dated=500, said_at=500).facts == ()
-    assert book.meet(said(K1, "bob"), 2000, dated=1500, said_at=1500).facts == (NickChanged(ONE, "robert", "bob"),)
+    assert book.meet(said(K1, "bob"), 2000, dated=500, said_at=500).events == ()
+    assert book.meet(said(K1, "bob"), 2000, dated=1500, said_at=1500).events == (NickChanged(ONE, "robert", "bob"),)
 
 
 def test_an_earlier_nick_that_belongs_to_another_key_is_told_once() -> None:
@@ -89,8 +89,8 @@ def test_an_earlier_nick_that_belongs_to_another_key_is_told_once() -> None:
     book.meet(said(K2, "bob"), 10)
     book.meet(said(K1, "robert"), 1000, said_at=900)
     claim = NickClaimed(ONE, "bob", "bob", TWO)
-    assert book.meet(said(K1, "bob"), 1001, dated=500, said_at=500).facts == (claim,)
-    assert book.meet(said(K1, "bob"), 1002, dated=501, said_at=501).facts == ()
+    assert book.meet(said(K1, "bob"), 1001, dated=500, said_at=500).events == (claim,)
+    assert book.meet(said(K1, "bob"), 1002, dated=501, said_at=501).events == ()
 
 
 @pytest.mark.parametrize("verdict", [Verdict.UNSIGNED, Verdict.BAD_SIGNATURE, Verdict.MISMATCHED])
@@ -107,7 +107,7 @@ def test_rows_restore_the_book() -> None:
     assert again.holder("bob") == ONE
     assert again.row(TWO) == KeyRow(K2, "bob", 1)
     assert again.row("nobody") is None
-    assert again.meet(said(K2, "bob"), 2).facts == ()
+    assert again.meet(said(K2, "bob"), 2).events == ()
 
 
 def key_of(number: int) -> bytes:
@@ -160,7 +160,7 @@ def test_of_too_many_people_the_first_of_the_most_crowded_day_are_forgotten(monk
     assert {StandingForgotten(first, 10 * day + 6_000_000), KeyForgotten(key_of(100))} <= set(rows)
     assert (book.holder("64"), book.holder("ann"), book.standing(first)) == (None, ONE, 0)
     met = book.meet(said(key_of(100), "64"), 11 * day)
-    assert KeyMet(first, "64") in met.facts
+    assert KeyMet(first, "64") in met.events
     for name in range(20):
         rows = list(book.meet_unsigned(f"name{name}", 12 * day))
     assert isinstance(rows[-1], StandingForgotten)
@@ -293,7 +293,7 @@ def test_a_claimed_nick_is_told_however_many_keys_there_are(monkeypatch: pytest.
     book = KeyBook()
     book.meet(said(K1, "bob"), 0)
     crowd(book, range(100), 1)
-    assert NickClaimed(TWO, "bob", "bob", ONE) in book.meet(said(K2, "bob"), 2).facts
+    assert NickClaimed(TWO, "bob", "bob", ONE) in book.meet(said(K2, "bob"), 2).events
 
 
 def test_a_stranger_whose_nick_is_free_again_holds_it_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -382,4 +382,4 @@ def test_of_the_nicks_of_a_key_those_it_holds_and_the_last_few_count() -> None:
 def test_a_nick_that_an_older_program_saved_is_held_still() -> None:
     book = KeyBook([KeyRow(K1, "alice", 1), NickRow("form of old", "alice", K1, 1)])
     assert book.holder("aIice") == ONE
-    assert book.meet(said(K2, "aIice"), 2).facts == (KeyMet(TWO, "aIice"), NickClaimed(TWO, "aIice", "alice", ONE))
+    assert book.meet(said(K2, "aIice"), 2).events == (KeyMet(TWO, "aIice"), NickClaimed(TWO, "aIice", "alice", ONE))

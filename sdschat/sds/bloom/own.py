@@ -38,7 +38,7 @@ class OwnFilter:
         self.capacity = waku.CAPACITY if filter_format == "waku" else capacity
         # Bits and hashes of the compact filter at its full size. They never change.
         self.shape = compact.shape_for(capacity, error_rate)
-        # Number of ids in each generation. A roll is due once `young` is half of `capacity`.
+        # Number of ids in each generation. A roll is due once `young` is half of `capacity`, or both fill it.
         self.elder = self.young = 0
         # The highest Lamport time in each generation; -1: none.
         self._elder_newest = self._young_newest = -1

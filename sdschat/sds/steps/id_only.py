@@ -9,7 +9,8 @@ is spent on the message: it does not wait for dependencies, none of them is aske
 sender is reviewed, it is not sent again for anybody, and none of our messages names it. Messages that wait for it are
 released.
 
-The message is checked like any other, and a refused one changes nothing. What is no message of the log, or is dated too
+The message is checked like any other, and a refused one changes nothing, but that the id of one that is not dated after
+what it names is kept all the same. What is no message of the log, or is dated too
 far ahead to be in it now, cannot be kept as an id, and is refused; so is what is dated before `IDS_KEPT`, since ids of
 that age are deleted everywhere.
 

@@ -1,6 +1,7 @@
 """Receive Message, SDS-R receive message, and the reception of sync and ephemeral messages.
 
 The order is the spec's, with the checks of what comes from outside in front: whatever is refused changes nothing.
+The id alone is kept of a message that is not dated after one it names (`refuse_child`).
 From duplicates only the cancelling of repair timers is taken; the acknowledgements, requests and filter that a
 rebroadcast carries are as old as the message itself.
 """
