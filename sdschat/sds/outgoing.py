@@ -148,6 +148,9 @@ class OutgoingBuffer:
     known: dict[str, Outgoing] = field(default_factory=dict, init=False)
     # Times of the next resend, for every message in `open` once it is armed.
     timers: Deadlines = field(default_factory=Deadlines, init=False)
+    # Monotonic milliseconds of the sweep that sends the last message that was never sent; -1: none waits. What is
+    # written meanwhile waits as well: it depends on those before it.
+    unsent_until: int = field(default=-1, init=False)
     # By id: messages that differ from their row on disk.
     changed: dict[str, Outgoing] = field(default_factory=dict, init=False)
     # (Lamport, id) of all in `open`, in ascending order; others in it are out of date.
@@ -175,6 +178,11 @@ class OutgoingBuffer:
         message.due = due
         self.timers.set(message.message_id, due)
         self.changed[message.message_id] = message
+
+    def queue(self, message: Outgoing, due: int) -> None:
+        """Let a message that was never sent wait for a sweep."""
+        self.unsent_until = max(self.unsent_until, due)
+        self.arm(message, due)
 
     def newest_first(self, floor: int, unseen_by: str = "", *, unproven: bool = False) -> Iterator[Outgoing]:
         """Yield the open messages dated from `floor` on, of which this participant has told nothing yet, with a
@@ -267,6 +275,9 @@ class OutgoingBuffer:
             self._restore_retired(message, row.due)
             return
         message.due = now.to_mono(row.due, within)
+        if not row.sends:
+            message.due = min(message.due, now.mono)
+            self.unsent_until = max(self.unsent_until, message.due)
         self._open(message)
         self.timers.set(message.message_id, message.due)
         if row.state is AckState.POSSIBLY_ACKED:

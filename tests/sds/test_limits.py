@@ -423,3 +423,20 @@ def test_what_was_written_offline_goes_out_in_parts_and_in_order() -> None:
             sent.append([message.message_id for message in group["a"].messages("message")])
             group.tick(group.config.sweep_interval)
     assert sent == [written[:4], written[:8], written]
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+def test_what_is_written_while_older_messages_wait_to_go_out_goes_after_them(restarted: bool) -> None:
+    """It names them, so that others could not show it before; many of such messages were refused."""
+    group = Group("a", settle=2000)
+    group.offline("a")
+    written = [group.send("a", f"{number}").message_id for number in range(6)]
+    with small((("SENDS_PER_SWEEP", 4),)):
+        group.online("a")
+        if restarted:
+            group.crash("a")
+        written += [group.send("a", f"new {number}").message_id for number in range(4)]
+        for _ in range(3):
+            group.tick(group.config.sweep_interval)
+    written.append(group.send("a", "at once").message_id)
+    assert [message.message_id for message in group["a"].messages("message")] == written

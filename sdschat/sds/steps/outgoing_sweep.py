@@ -13,17 +13,17 @@ from sdschat.sds.values import AckState, Message
 
 def buffer_unacknowledged(s: ChannelState, message: Message, raw: bytes) -> None:
     """Put an own message into the buffer of unacknowledged messages, after broadcasting it. Without a connection it
-    waits there unsent."""
+    waits there unsent, and so it does while others of before wait."""
     assert message.lamport_timestamp is not None
     known = Outgoing(message.message_id, message.lamport_timestamp)
     s.outgoing.add(known)
-    if s.online:
+    if s.online and s.outgoing.unsent_until < 0:
         known.sends = 1
         s.packets.append(Packet(raw, "message", message.message_id))
         schedule_resend(s, known)
         traffic_sent(s)
     else:
-        s.outgoing.arm(known, s.now.mono)
+        s.outgoing.queue(known, max(s.now.mono, s.outgoing.unsent_until))
     s.events.append(StateChanged(message.message_id, AckState.UNACKED, (), 0, None))
 
 
@@ -44,11 +44,17 @@ def periodic_outgoing_buffer_sweep(s: ChannelState) -> None:
     """Rebroadcast the messages that are due: the same bytes, unacknowledged first, never given up."""
     due = [s.outgoing.open[key] for key in s.outgoing.timers.pop_due(s.now.mono)]
     due.sort(key=lambda known: (known.state, known.lamport, known.message_id))
+    if s.outgoing.unsent_until <= s.now.mono:
+        s.outgoing.unsent_until = -1
     for place, known in enumerate(due):
         most = RESENDS_PER_SWEEP if known.sends else SENDS_PER_SWEEP
         if place >= most:
             # Each to the sweep that will have room for it: all to the next one would be as much again with every sweep.
-            s.outgoing.arm(known, s.now.mono + s.config.sweep_interval * (place // most))
+            later = s.now.mono + s.config.sweep_interval * (place // most)
+            if known.sends:
+                s.outgoing.arm(known, later)
+            else:
+                s.outgoing.queue(known, later)
             continue
         found = s.packet_of(known.message_id)
         if found is None:  # the disk has altered it: somebody else may have it, so it is asked for (`Channel.fetch`)
