@@ -45,4 +45,4 @@ def test_a_shell_completes_values_and_leaves_no_space_behind_the_name_of_a_setti
         terminal.until_text("--set=repair.t_max=5s lobby .")
         if shell == "fish":
             terminal.press("\x15complete -C 'sdschat doct'\r")
-            terminal.until_text("Check versions, clock")
+            terminal.until_text("Check files, settings and the broker.")
