@@ -28,6 +28,7 @@ async def _export(host: Host, argument: str) -> None:
         with open_private(path, "x", errors="backslashreplace") as file:
             try:
                 written = await _write(file, host.model)
+                file.flush()
             except BaseException:  # also where the program ends meanwhile
                 path.unlink(missing_ok=True)  # it was not there before, and what is in it is not all
                 raise
