@@ -176,6 +176,14 @@ class Reader(UserState):
         with as_store_error(self.path):
             return dropped_packets.beginning_with(self.connection, tally.number, prefix, limit)
 
+    def lacks_packet(self, channel: str, message_id: str) -> bool:
+        """True if the log has this message, and no packet of it is kept."""
+        tally = self._tally(channel)
+        if tally is None:
+            return False
+        with as_store_error(self.path):
+            return dropped_packets.entry(self.connection, tally.number, message_id) is not None
+
     def hides(self, sender_id: str) -> bool:
         """True if messages of this participant are listed nowhere: they are muted, ignored, or a stranger who waits."""
         with as_store_error(self.path):

@@ -30,9 +30,14 @@ def test_a_page_tells_no_fingerprint_of_the_log_before_a_refused_message_whose_i
             session.receive(CODEC.encode(child), "live")
             ann.node.send("lobby", "two")
             await ann.until_texts("one", "two")
-            first, second = (line for line in shared(ann.node).lines if line["event"] == "delivered")
+            state = fingerprint_in(ann.node)
+            session.receive(b"no packet", "live")  # it is refused too, and has no id
+            ann.node.send("lobby", "three")
+            await ann.until_texts("one", "two", "three")
+            first, second, third = (line for line in shared(ann.node).lines if line["event"] == "delivered")
             assert "fingerprint" not in first
-            assert (second["messages"], second["fingerprint"]) == (3, fingerprint_in(ann.node))
+            assert (second["messages"], second["fingerprint"]) == (3, state)
+            assert (third["messages"], third["fingerprint"]) == (4, fingerprint_in(ann.node))
 
     asyncio.run(story())
 

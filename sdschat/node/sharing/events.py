@@ -107,7 +107,7 @@ def from_database(
         raise ValueError(MEMBERS)
     state, rows = _read(reader, channel, since)
     lines = [line_of(row) for row in rows]
-    _add_fingerprints(lines, *state, lambda message_id: bool(reader.without_packet(channel, message_id, 1)))
+    _add_fingerprints(lines, *state, lambda message_id: reader.lacks_packet(channel, message_id))
     if lines:  # those who were here already, at the moment of the first event
         at = lines[0]["ts_ms"]
         lines[:0] = [{"ts_ms": at, "event": HERE, "sender": name} for name in reader.here_before(channel, node, at)]
