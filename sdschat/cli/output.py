@@ -6,7 +6,7 @@ import contextlib
 import errno
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final, TextIO, TypeVar
@@ -52,18 +52,19 @@ def listed(names: Sequence[str], most: int = 20) -> str:
     return ", ".join(map(safe, names[:most])) + (f" and {left:,} more" if left > 0 else "")
 
 
-_TO_THE_SECOND: Final = len("2026-11-22 20:38:07")
-
-
 def moment(milliseconds: int) -> str:
     """Return a time as local time, to the second."""
-    return zoned(milliseconds)[:_TO_THE_SECOND]
+    return _written(milliseconds, lambda at: at.strftime("%Y-%m-%d %H:%M:%S"))
 
 
 def zoned(milliseconds: int) -> str:
     """Return a time as local time with its zone, for what others may read."""
+    return _written(milliseconds, lambda at: at.astimezone().isoformat(sep=" ", timespec="seconds"))
+
+
+def _written(milliseconds: int, form: Callable[[datetime], str]) -> str:
     try:
-        return datetime.fromtimestamp(milliseconds / 1000).astimezone().isoformat(sep=" ", timespec="seconds")
+        return form(datetime.fromtimestamp(milliseconds / 1000))
     except (ValueError, OverflowError, OSError):
         return f"@{milliseconds}"
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
-from sdschat.cli.output import counted, safe
+from sdschat.cli.output import counted, moment, safe, zoned
 from sdschat.node.node import Node
 from sdschat.node.profile import database_path, open_profile
 from sdschat.node.settings import make_settings
@@ -388,3 +388,7 @@ def test_doctor_says_where_a_profile_cannot_be_made(tmp_path: Path) -> None:
     assert "/proc. Choose another place with --data-dir" in line
     fine = run(tmp_path, "doctor", "--broker", "mqtt://127.0.0.1:1").stdout
     assert "is made with the first use" in fine
+
+
+def test_a_time_that_no_calendar_has_is_written_as_its_number() -> None:
+    assert moment(2**63 - 1) == zoned(2**63 - 1) == f"@{2**63 - 1}"
