@@ -88,8 +88,8 @@ class LogView(LogLines, can_focus=True):
             return ("Up Down select", *hits, "PgUp PgDn scroll", "Esc back")
         entry = self.model.timeline.entries.get(self.model.selected or "")
         original = ("p original",) if entry is not None and entry.reply_to else ()
-        opens = entry is not None and not self.model.view.guest and (links_in(entry.text) or invites_in(entry.text))
-        link = ("o join" if invites_in(entry.text) else "o open link",) if entry is not None and opens else ()
+        text = "" if entry is None or self.model.view.guest else entry.text
+        link = ("o join",) if invites_in(text) else ("o open link",) if links_in(text) else ()
         return ("r answer", "i details", *hits, *original, "t thread", *link, "y copy", "Esc back")
 
     def see(self) -> None:
