@@ -10,9 +10,8 @@ sender is reviewed, it is not sent again for anybody, and none of our messages n
 released.
 
 The message is checked like any other, and a refused one changes nothing, but that the id of one that is not dated after
-what it names is kept all the same. What is no message of the log, or is dated too
-far ahead to be in it now, cannot be kept as an id, and is refused; so is what is dated before `IDS_KEPT`, since ids of
-that age are deleted everywhere.
+what it names is kept all the same. What is no message of the log, or is dated too far ahead to be in it now, cannot be
+kept as an id, and is refused; so is what is dated before `IDS_KEPT`, since ids of that age are deleted everywhere.
 
 Whoever cannot tell a claim from a message of that sender has it in the log, and names it. So a refused claim leaves its
 id: else what names it would wait for it until `sds.lost_after`, and comparisons would never end.
