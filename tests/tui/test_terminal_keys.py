@@ -402,8 +402,7 @@ def test_who_types_while_the_log_has_the_keys_writes_a_message(tmp_path: Path) -
 def test_who_clicks_on_a_message_and_types_writes_a_message(tmp_path: Path) -> None:
     with Terminal(join("lobby"), tmp_path, size=(80, 24)) as terminal:
         terminal.until_text("hosting the broker")
-        terminal.enter("look at me")
-        terminal.until_text("unacked")
+        take(terminal, Step("", "look at me\r", "look at me .*unacked", "> look at me"))
         (row,) = (at for at, line in enumerate(terminal.screen.display, 1) if "look at me" in line)
         take(terminal, Step("", f"{ESC}[<0;30;{row}M{ESC}[<0;30;{row}m", f"{CHOSEN}.*look at me"))
         take(terminal, Step("", "yes", f"{CHOSEN}.*look at me.*> yes"))
