@@ -9,7 +9,7 @@ import click
 
 from sdschat.cli.errors import WRONG_USE, CommandProblem, FilePath, say
 from sdschat.cli.histories import open_reader
-from sdschat.cli.options import Chosen, local_options
+from sdschat.cli.options import WORKED_OUT, Chosen, local_options
 from sdschat.cli.passphrase import find_passphrase
 from sdschat.identity.backup import seal_identity
 from sdschat.identity.keyfile import KEY_FILE, load
@@ -26,16 +26,17 @@ def command(chosen: Chosen, file: Path, passphrase_file: Path | None) -> None:
     \b
     Examples:
       sdschat export-identity ann.key --name ann
-      sdschat import-identity ann.key --name ann    on another machine
+      sdschat import-identity ann.key               on another machine
 
-    With the key you are the same person to others. It is not the history, nor the keys of private channels, whose names
-    alone are in the file: those come from other members, by an invite. Without a terminal, SDSCHAT_PASSPHRASE has the
-    passphrase.
+    With the key and the nick you are the same person to others. The history is not in the file, nor are the keys of
+    private channels, but their names: those come from other members, by an invite. Without a terminal,
+    SDSCHAT_PASSPHRASE has the passphrase.
     """
     source = chosen.database.parent / KEY_FILE
     if not source.exists():
         raise CommandProblem(f"There is no profile {chosen.profile} in {chosen.data_dir}.", WRONG_USE)
-    text = seal_identity(load(source), find_passphrase(passphrase_file, twice=True), _private_names(chosen))
+    identity, passphrase = load(source), find_passphrase(passphrase_file, twice=True)
+    text = seal_identity(identity, passphrase, *_nick_and_private_names(chosen, identity.public_key))
     try:
         # Never over another file: it may be the only copy of a key.
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -51,11 +52,17 @@ def command(chosen: Chosen, file: Path, passphrase_file: Path | None) -> None:
     except OSError as error:
         file.unlink(missing_ok=True)  # a part of it would be taken for a copy of the key
         raise CommandProblem(f"{file} cannot be written: {error.strerror}. Choose another place.", WRONG_USE) from error
-    say(f"The key of {chosen.profile} is in {file}. Whoever has that file and the passphrase is you.")
+    say(
+        f"The key of {chosen.profile} is in {file}. Whoever has that file and the passphrase is you. "
+        "On another machine, sdschat import-identity makes this profile of it."
+    )
 
 
-def _private_names(chosen: Chosen) -> list[str]:
+def _nick_and_private_names(chosen: Chosen, public_key: bytes) -> tuple[str, list[str]]:
+    nick = chosen.profile if chosen.general["name"].origin in WORKED_OUT else chosen.nick
     if not chosen.database.exists():
-        return []
+        return nick, []
     with open_reader(chosen) as reader:
-        return private_names(reader)
+        known = reader.keys()
+        kept = next((nick for key, nick, _ in known if key == public_key), "")
+        return kept or nick, private_names(reader)

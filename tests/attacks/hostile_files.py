@@ -143,7 +143,7 @@ def _database(home: Path, draw: random.Random) -> Made:
 
 def _identity(home: Path, draw: random.Random) -> Made:
     names = draw.choice([(), ("\x1b[2J", "\u202e"), ("x" * 100_000,), ("../../x", "a\nb")])
-    whole = bytearray(seal_identity(new_key(), _PASSPHRASE, names).encode())
+    whole = bytearray(seal_identity(new_key(), _PASSPHRASE, "ann", names).encode())
     if draw.random() < 0.5:
         whole[draw.randrange(len(whole))] = draw.randrange(256)
     (home / "ann.key").write_bytes(whole)

@@ -16,6 +16,7 @@ from sdschat.cli.errors import refuse_files
 from sdschat.identity.backup import open_identity
 from sdschat.identity.keyfile import load_or_create
 from sdschat.node.private.links import enter
+from sdschat.node.profile import last_nick
 from sdschat.store.store import Store
 from tests.cli.processes import run
 from tests.wire.samples import CODEC
@@ -44,6 +45,22 @@ def test_a_key_goes_to_another_machine_and_is_a_new_device_there(tmp_path: Path)
     with closing(sqlite3.connect(profile(new, "ann") / "sdschat.db")) as database, database:
         ((device,),) = database.execute("SELECT value FROM setting WHERE name = 'device'")
     assert len(device) == 8
+
+
+def test_whoever_moves_is_the_same_person_under_the_same_nick_without_naming_it_again(tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    assert run(old, "create", "garden", "--private", "--name", "ann").returncode == 0
+    kept = str(old / "ann.key")
+    assert run(old, "export-identity", kept, "--profile", "ann", env=PASSPHRASE).returncode == 0
+    done = run(new, "import-identity", kept, env=PASSPHRASE)
+    assert "The profile ann has the key" in done.stderr
+    assert load_or_create(profile(new, "ann")).public_key == load_or_create(profile(old, "ann")).public_key
+    assert last_nick(profile(new, "ann") / "sdschat.db") == "ann"
+    laptop = run(new, "import-identity", kept, "--profile", "laptop", env=PASSPHRASE)
+    assert laptop.returncode == 0, laptop.stderr
+    assert last_nick(profile(new, "laptop") / "sdschat.db") == "ann"
+    other = run(new, "import-identity", kept, "--name", "zoe", env=PASSPHRASE)
+    assert "The profile zoe has the key" in other.stderr
 
 
 def test_words_are_the_same_on_both_sides_and_a_verified_key_is_remembered(tmp_path: Path) -> None:

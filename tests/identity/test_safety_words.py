@@ -19,6 +19,11 @@ salt 88eaa86cbaffec53d1dcbae7bc7d13cd
 nonce a6131dd78a46db9b0075596de7e5d79d035e9cd5e59ab8a9
 key a9cdb2ff46eb7b20c24cc81fcc62db555306c442e159deb881a600ae271728f0b3dc05c78fb0d9d2982c7cd41d8b5671
 """
+WITHOUT_NICK = """sdschat identity backup v2
+salt 2266335a2a8e63fc50dd46fd2f455611
+nonce 323ae5b1b7008140c175d60cb709da3a29156542a5bb3492
+key 9fe12876555acec342462c9e223ff36bb6f08f25401185121312adf32e5c623972089043fc3b04dcbfbffa7ef071e56c1646bdb18b8c38
+"""
 ANN, BOB = Identity(bytes(32)), Identity(bytes([1]) * 32)
 
 
@@ -42,15 +47,16 @@ def test_both_see_the_same_words_and_everybody_else_others() -> None:
 
 
 def test_a_key_comes_back_with_its_passphrase_alone() -> None:
-    text = seal_identity(ANN, "correct horse battery", ["garden~qvzs3b", "shed~abcdef"])
+    text = seal_identity(ANN, "correct horse battery", "ann", ["garden~qvzs3b", "shed~abcdef"])
     opened = open_identity(text, "correct horse battery")
     assert opened.identity.public_key == ANN.public_key
     assert opened.private_channels == ("garden~qvzs3b", "shed~abcdef")
+    assert opened.nick == "ann"
     assert "garden" not in text
     assert bytes(32).hex() not in text
     with pytest.raises(KeyFileError, match="does not open"):
         open_identity(text, "correct horse")
-    for damaged in ("", "hello", text[:-5], text.replace("v2", "v3"), text.replace("salt ", "salt 00")):
+    for damaged in ("", "hello", text[:-5], text.replace("v3", "v4"), text.replace("salt ", "salt 00")):
         with pytest.raises(KeyFileError, match="not a whole file"):
             open_identity(damaged, "correct horse battery")
 
@@ -58,12 +64,18 @@ def test_a_key_comes_back_with_its_passphrase_alone() -> None:
 def test_a_file_of_before_which_has_the_key_alone_is_opened() -> None:
     opened = open_identity(OF_BEFORE, "correct horse battery")
     assert opened.identity.public_key.hex() == "dc0819f6f960b4d4a91eed1c6b56f8871ef22ed0c78d61d6ae8f6a271bfd505a"
-    assert opened.private_channels == ()
+    assert (opened.private_channels, opened.nick) == ((), "")
+
+
+def test_a_file_of_before_which_has_no_nick_is_opened() -> None:
+    opened = open_identity(WITHOUT_NICK, "correct horse battery")
+    assert opened.identity.public_key == ANN.public_key
+    assert (opened.private_channels, opened.nick) == (("a~b", "c~d"), "")
 
 
 def test_a_short_passphrase_is_refused() -> None:
     with pytest.raises(KeyFileError, match="needs 8"):
-        seal_identity(ANN, "x" * (backup.SHORTEST - 1))
+        seal_identity(ANN, "x" * (backup.SHORTEST - 1), "ann")
 
 
 def test_a_key_is_never_put_over_another(tmp_path: Path) -> None:
