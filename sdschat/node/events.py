@@ -40,9 +40,11 @@ class EpochChanged(NamedTuple):
 
 
 class MembersChanged(NamedTuple):
-    """Sender ids of all members."""
+    """Sender ids of all members, of those who were removed, and of whoever removed the last one of them."""
 
     members: tuple[str, ...]
+    removed: tuple[str, ...] = ()
+    by: str = ""
 
 
 class MessageWithheld(NamedTuple):
@@ -208,15 +210,13 @@ class StrangersChanged(NamedTuple):
 
 
 class OwnOverLimit(NamedTuple):
-    """So many messages of our own in this run exceeded what is kept of one sender: others with our limit have only the
-    ids of them."""
+    """So many messages of our own, in this run, exceeded what is kept of one sender: others with our limit have ids."""
 
     messages: int
 
 
 class DeviceRenewed(NamedTuple):
-    """Messages of this profile's own device came that are not in its database: it was restored or copied. It goes on
-    as a new device."""
+    """Messages of this profile's own device came that are not here: it was restored or copied, and is a new device."""
 
     message_id: str
 

@@ -14,6 +14,7 @@ from sdschat.node.events import (
     DeliveryChanged,
     EpochChanged,
     Knocked,
+    MembersChanged,
     MemberStatusChanged,
     MessageDelivered,
     MessageWithheld,
@@ -217,6 +218,7 @@ def test_who_is_removed_is_put_out_of_the_committee_though_nobody_writes(tmp_pat
             gone = carol.node.sender_id
             private(ann).remove(gone)
             for each in (ann, bob):
+                await each.until(MembersChanged, lambda one: (one.removed, one.by) == ((gone,), ann.node.sender_id))
                 await each.until(MemberStatusChanged, lambda one: (one.sender_id, one.status) == (gone, "evicted"))
             dave = _join(here, "dave", _link(ann))
             await _let_in(bob, dave)

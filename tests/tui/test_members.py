@@ -7,7 +7,15 @@ import contextlib
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from sdschat.node.events import CheckpointPassed, Knocked, MemberStatusChanged, NodeEvent, PostRewritten, PostSaid
+from sdschat.node.events import (
+    CheckpointPassed,
+    Knocked,
+    MembersChanged,
+    MemberStatusChanged,
+    NodeEvent,
+    PostRewritten,
+    PostSaid,
+)
 from sdschat.node.members.opening import install
 from sdschat.node.node import Node
 from sdschat.node.settings import Value
@@ -525,3 +533,25 @@ def test_several_are_let_in_with_one_command(tmp_path: Path) -> None:
                 await made.until_text(f"{nick} is a member")
 
     asyncio.run(told())
+
+
+def test_the_log_says_who_removed_whom_and_calls_them_no_silent_member(tmp_path: Path) -> None:
+    """It told of a new key alone, and then that whoever was removed is silent."""
+
+    async def story(made: Stage, bob: Member) -> None:
+        ann, model, gone = made.app.node.sender_id, made.app.workspace.models["garden"], "c" * 32
+        for body in (
+            MembersChanged((ann, bob.node.sender_id), (gone,), bob.node.sender_id),
+            MemberStatusChanged(gone, "carol", "silent"),
+            MemberStatusChanged(gone, "carol", "evicted"),
+            MemberStatusChanged(bob.node.sender_id, "bob", "silent"),
+        ):
+            model.hear(NodeEvent("garden", 1, body), looking=True)
+        told = [one.text for one in model.timeline.items if isinstance(one, NoteItem)]
+        assert told[-3:] == [
+            f"bob removed {model.name_of(gone)}",
+            "carol was put out",
+            "bob is silent: the others may put them out",
+        ]
+
+    _told(tmp_path, story)

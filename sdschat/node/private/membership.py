@@ -30,6 +30,7 @@ from sdschat.node.private.operations import (
     outsiders,
     refusal_words,
     removal_words,
+    removed_between,
     signed_operation,
 )
 from sdschat.node.private.record import EpochSecret, PrivateRecord, invite_link, present_epoch, save_operations
@@ -339,7 +340,8 @@ class PrivateChannel(PassiveExtension):
         self.announcer.members_changed()
         self._follow()
         if self.roster.members.keys() != before.members.keys():
-            self._events.append(MembersChanged(tuple(map(sender_id_of, self.roster.members))))
+            removed = removed_between(before, self.roster, self.operations.every())
+            self._events.append(MembersChanged(tuple(map(sender_id_of, self.roster.members)), *removed))
             self.on_members()
             self._session.members_changed()
             if self.own_key in before.members and not self.is_member:

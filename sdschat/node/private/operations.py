@@ -149,6 +149,20 @@ def last_joining(key: bytes, operations: Iterable[SignedOperation]) -> Position:
     return max((each.position for each in joinings_of(key, operations)), default=(1 << 64, ""))
 
 
+def removed_between(
+    before: Roster, after: Roster, operations: Iterable[SignedOperation]
+) -> tuple[tuple[str, ...], str]:
+    """Return who is no member any more because somebody removed them, and who removed the last one; as sender ids."""
+    removals = [
+        (each.position, each.operation.target, each.author_key)
+        for each in operations
+        if isinstance(each.operation, Remove) and not after.outcomes.get(each.message_id)
+    ]
+    gone = sorted(each for each in removals if each[1] in before.members and each[1] not in after.members)
+    removed = dict.fromkeys(sender_id_of(target) for _, target, _ in gone)
+    return tuple(removed), sender_id_of(gone[-1][2]) if gone else ""
+
+
 def refusal_words(channel: str, roster: Roster, key: bytes, operations: Collection[SignedOperation]) -> str:
     """Say why we are no member though we had an invite, for a person. Empty if nothing is known to be wrong."""
     own = (each for each in operations if each.author_key == key and isinstance(each.operation, Join))

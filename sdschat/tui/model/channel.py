@@ -166,6 +166,8 @@ class ChannelModel:
             case events.PresenceChanged() | events.MembersChanged() | KeyMet() | NickChanged():
                 self.changes |= ModelChange.PEOPLE
                 self._look_around(anew=isinstance(body, events.MembersChanged))
+                if isinstance(body, events.MembersChanged):
+                    self._members.hear_of_removal(body, event.time)
                 self._note_event(body, event.time)
             case _:
                 self._hear_rarer(body, event.time, looking)

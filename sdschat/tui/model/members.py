@@ -98,6 +98,7 @@ class MembersLines:
         self._going: list[NoteItem] = []  # lines of deletions that are not settled
         self._rewritten = 0
         self._again: NoteItem | None = None  # the line that counts them
+        self._removed: set[str] = set()  # who has no key any more: the committee puts them out, and does not wait
 
     def hear(self, body: events.EventBody, at: int, looking: bool) -> None:
         model = self._model
@@ -137,9 +138,22 @@ class MembersLines:
             case _:
                 self._hear_of_committee(body, at)
 
+    def hear_of_removal(self, body: events.MembersChanged, at: int) -> None:
+        """Say who removed whom. Elsewhere the log of the channel has a line for it, and for ourselves there is one."""
+        model = self._model
+        if not isinstance(model.view.conversation(model.name), MembersConversation):
+            return
+        self._removed = (self._removed | {*body.removed}) - {*body.members}
+        others = [model.name_of(one) for one in body.removed if one != model.view.node.sender_id]
+        if others:
+            by = "you" if body.by == model.view.node.sender_id else model.name_of(body.by)
+            model.note(f"{by} removed {' and '.join(others)}", at)
+
     def _hear_of_committee(self, body: events.EventBody, at: int) -> None:
         model = self._model
         match body:
+            case events.MemberStatusChanged(sender_id, _, "silent") if sender_id in self._removed:
+                return
             case events.MemberStatusChanged(sender_id, nick, status):
                 own = sender_id == model.view.node.sender_id
                 if own and self._knock is not None:
