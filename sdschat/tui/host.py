@@ -17,7 +17,7 @@ from sdschat.node.view.private import privacy
 from sdschat.node.view.values import ContentKind, Conversation, Key, did_you_mean
 from sdschat.tui.model.channel import ChannelModel
 from sdschat.tui.model.results import CommandError, Page
-from sdschat.tui.model.status import privacy_words, sync_words, talk_words, unsaved_words
+from sdschat.tui.model.status import IDLE, privacy_words, sync_words, talk_words, unsaved_words
 from sdschat.tui.model.words import NAME_LIMIT, Glyphs, clean, clean_name, reason_text, tagged_nick
 from sdschat.tui.model.workspace import Workspace
 from sdschat.tui.preferences import KEPT_AS, Preferences
@@ -316,8 +316,10 @@ class Host:
             words = "not a member"
         if self.node.cannot_save:
             words = "cannot save"
-        also = ["" if secrecy is None else privacy_words(secrecy), standing_words(self.view.node, name)]
-        return ", ".join([words, *filter(None, also)])
+        state, kind = [words, standing_words(self.view.node, name)], "" if secrecy is None else privacy_words(secrecy)
+        if words in IDLE:  # that one does not write here says more, and a narrow head has the first part alone
+            state.reverse()
+        return ", ".join(filter(None, (*state, kind)))
 
     def find_message(self, prefix: str) -> str:
         """Return the full id that begins so; without a prefix, that of the selected message. Raises CommandError."""

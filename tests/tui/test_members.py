@@ -466,6 +466,16 @@ def test_who_knocks_is_not_told_that_nobody_has_written_anything(tmp_path: Path)
     asyncio.run(run())
 
 
+def test_a_narrow_head_says_that_one_knocks_rather_than_that_nothing_is_missing(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with stage(tmp_path, "cid", "lobby", size=(34, 15), changes=SHORT, extends=install) as made:
+            made.world.start("ann", "garden", changes=SHORT, before=_garden_of_ann)
+            await made.enter("/join garden")
+            await made.until(lambda: "you knock" in made.lines()[0], "the head")
+
+    asyncio.run(run())
+
+
 def _garden_of_ann(node: Node) -> None:
     install(node)
     create(node, "garden")

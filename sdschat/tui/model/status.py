@@ -79,6 +79,9 @@ class Health(Enum):
 STYLES_OF_HEALTH: Final = {Health.GOOD: "acked", Health.WAITS: "unacked", Health.BAD: "refused"}
 
 
+IDLE: Final = ("nothing missing", "alone")
+
+
 def sync_words(
     connection: ConnectionChanged,
     sync: SyncStatus,
@@ -101,7 +104,7 @@ def sync_words(
         found.append(f"{sync.missing} missing")
     if sync.lost:
         found.append(f"{sync.lost} lost")
-    idle = "not confirmed by a member yet" if unconfirmed else "alone" if alone else "nothing missing"
+    idle = "not confirmed by a member yet" if unconfirmed else IDLE[alone]
     return ", ".join(found) or idle
 
 
