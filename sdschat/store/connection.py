@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -13,6 +15,7 @@ from sdschat.store.files import beside, require_file
 
 _CACHE_KIB: Final = 8192
 _BUSY_MS: Final = 5000
+_READER_MS: Final = 20  # for a reader to end, where the program can go on without that
 WAL_PAGES: Final = 4000  # ids are spread over their index, so a checkpoint of few commits writes as much as of many
 _WAL_KEPT: Final = 32 * 1024 * 1024  # a larger -wal is cut back once a checkpoint has emptied it
 
@@ -47,6 +50,16 @@ def open_writer(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+@contextmanager
+def without_waiting(connection: sqlite3.Connection) -> Iterator[None]:
+    """Let statements fail soon where another connection is in the way: nothing else of the program runs meanwhile."""
+    connection.execute(f"PRAGMA busy_timeout = {_READER_MS}")
+    try:
+        yield
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
 
 
 def open_reader(path: Path) -> sqlite3.Connection:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from sdschat.sds.values import Codec, Snapshot, Write
 from sdschat.store.channel_table import ChannelTally, load_tallies
 from sdschat.store.columns import RowAltered
-from sdschat.store.connection import open_writer
+from sdschat.store.connection import open_writer, without_waiting
 from sdschat.store.errors import DiskFull, StoreDamaged, StoreError, as_store_error
 from sdschat.store.files import (
     ProfileLock,
@@ -253,10 +253,10 @@ class Store(UserState):
 
     def wipe(self) -> bool:
         """Empty the write-ahead log where it may still hold texts that were deleted. False: a reader is in the way,
-        and it is to be tried again."""
+        such as an audit, and each commit tries again."""
         if not self._wipe_due:
             return True
-        with contextlib.suppress(sqlite3.Error):
+        with contextlib.suppress(sqlite3.Error), without_waiting(self.connection):
             busy, *_ = self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             self._wipe_due = bool(busy)
         return not self._wipe_due

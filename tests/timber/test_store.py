@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -12,6 +13,7 @@ from typing import NoReturn
 import pytest
 
 from sdschat.node.members.wiping import Wiping
+from sdschat.store.audit_reader import AuditReader
 from sdschat.store.migrate import keep_copy
 from sdschat.store.store import Store
 from sdschat.store.timber import load_timber, open_timber, save_timber
@@ -239,6 +241,25 @@ def test_the_copy_kept_before_a_migration_goes_with_the_first_deletion(tmp_path:
         with store.transaction() as transaction:
             save_timber(transaction, "garden", [Drop(ReplicaTable.POST, post.name)], wipe=True)
         assert not [file for file in path.parent.iterdir() if b"a secret word" in file.read_bytes()]
+
+
+def test_a_deletion_does_not_wait_for_a_reader(tmp_path: Path) -> None:
+    """An audit reads for minutes. Each commit of the node waited five seconds for it, and nothing else ran."""
+    path = tmp_path / "ann" / "sdschat.db"
+    post = Post(PostId(0, 1), 1, 0, "a secret word")
+    with Store.open(path, SDS_CODEC) as store:
+        with store.transaction() as transaction:
+            save_timber(transaction, "garden", [Put(ReplicaTable.POST, post.name, post)])
+        began = time.monotonic()
+        with AuditReader(path):
+            with store.transaction() as transaction:
+                save_timber(transaction, "garden", [Drop(ReplicaTable.POST, post.name)], wipe=True)
+            assert not store.wipe()
+        assert time.monotonic() - began < 4
+        assert store.wipe()
+        assert b"a secret word" not in _bytes(path)
+        (patience,) = store.connection.execute("PRAGMA busy_timeout").fetchone()
+        assert patience == 5000, "of everything else, as before"
 
 
 class Keeper:
