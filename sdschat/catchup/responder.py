@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from sdschat.catchup import values
-from sdschat.catchup.sketch import Shortener, fill
+from sdschat.catchup.sketch import LEAST_CELLS, Shortener, fill
 from sdschat.catchup.values import AnswerFrame, Ask, ComparedLog, LogKey, Question, QuestionKind, RangePart, RangeReply
 
 # Messages that may be read for one peer at once, for all that are known together, and for all others together,
@@ -110,11 +110,11 @@ def _reply(question: Question, salt: int, log: ComparedLog, shortener: Shortener
         return RangeReply(keys=tuple(LogKey(*key) for key in keys)) if told else RangeReply()
     keys = log.keys(low, high, 2 * values.LEAF + 1)
     budget.spend(2 * len(keys))
-    if len(keys) > 2 * values.LEAF:
+    # As many cells as messages would be as long as the list of them, which says more.
+    listed = number >= len(keys)
+    if len(keys) > 2 * values.LEAF or not (listed or number >= LEAST_CELLS):
         return RangeReply()
     shorts = shortener.shorts(keys)
-    # As many cells as messages would be as long as the list of them, which says more.
-    listed = number >= len(shorts)
     return RangeReply(cells=tuple(shorts if listed else fill(shorts, number - number % 3)), listed=listed)
 
 

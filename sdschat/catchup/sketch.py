@@ -18,6 +18,7 @@ _SPREAD: Final = 0x0E2DA9B1F6C3A4D7
 _ID_BITS: Final = 48
 _CHECK_BITS: Final = 16
 _CHECK_MASK: Final = (1 << _CHECK_BITS) - 1
+LEAST_CELLS: Final = 3  # one for each of the three that a message goes into
 
 
 class Shortener:

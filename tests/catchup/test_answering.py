@@ -47,6 +47,16 @@ def test_as_many_cells_as_messages_are_a_list(number: int, cells: int, listed: b
     assert (list(reply.cells), reply.listed) == (shorts if listed else fill(shorts, cells), listed)
 
 
+@pytest.mark.parametrize("number", [0, 1, 2])
+def test_too_few_cells_to_hold_a_message_are_not_filled(number: int) -> None:
+    """Anybody may ask for them, and the question ended in a division by zero."""
+    reply, spent = replied(12, QuestionKind.CELLS, number)
+    assert reply == RangeReply()
+    assert spent == 24
+    few, _ = replied(number, QuestionKind.CELLS, number)
+    assert (len(few.cells), few.listed) == (number, True)
+
+
 def test_an_equal_log_says_so_and_nothing_else() -> None:
     own = summarise(log_of(40)).fingerprint(SALT)
     assert replied(40, QuestionKind.PARTS, 8, own) == (RangeReply(equal=True), values.BUCKET)
