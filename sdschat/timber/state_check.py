@@ -49,6 +49,15 @@ def check_state(state: State) -> None:
         _require(event is None or event.body.kind is not Kind.GENESIS, "begins again")
 
 
+def check_own_numbers(state: State, key: bytes) -> None:
+    """Raise ValueError if a state leaves no numbers for events and operations with our key. Nobody else signs any, so
+    that it lies."""
+    ours = {row.number for row in state.slots if row.key == key}
+    numbers = [row.seq for row in state.slots if row.number in ours]
+    numbers += [high for author in state.authors if author.slot in ours for _, high in author.done]
+    _require(max(numbers, default=0) <= limits.MAX_NUMBER // 2, "has numbers of ours that we never reached")
+
+
 def is_signed(operation: Operation, key: bytes, slots: Sequence[Slot], data_set: bytes, verify: Verify) -> bool:
     """True if an operation is signed by its writer, who has this key, and its event by a member that there is."""
     event = operation.body.event

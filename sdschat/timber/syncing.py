@@ -16,7 +16,7 @@ from sdschat.timber.core import EngineState
 from sdschat.timber.events import Founded, StateAdopted
 from sdschat.timber.pages import DOUBLINGS, StateGiver, StateTaker, goes_on_from
 from sdschat.timber.replica import Replica
-from sdschat.timber.state_check import check_state, is_signed
+from sdschat.timber.state_check import check_own_numbers, check_state, is_signed
 from sdschat.timber.taking_over import take_over
 from sdschat.timber.values import (
     CheckpointMark,
@@ -368,9 +368,9 @@ class Syncing:
                 core.refuse(peer, Reason.OTHER_STATE, "not of this data set, or we are a member in it")
                 return False
         replica = Replica()
-
         try:
             check_state(state)
+            check_own_numbers(state, core.identity.key)
             replica.load(
                 state,
                 [core.node_of(operation) for operation in state.operations],

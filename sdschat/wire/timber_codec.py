@@ -237,7 +237,7 @@ def _state(codec: TimberCodec, parsed: pb.TimberState) -> State:
     authors = []
     for one in parsed.authors:
         done = tuple(zip(one.low, one.high, strict=True))
-        if one.slot >= len(slots) or any(not 0 < low <= high for low, high in done):
+        if one.slot >= len(slots) or any(not 0 < low <= high <= limits.MAX_NUMBER for low, high in done):
             raise BadField(Reason.MALFORMED, "author")
         authors.append(AuthorRow(one.slot, done))
     return State(

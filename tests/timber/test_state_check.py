@@ -35,7 +35,7 @@ from sdschat.timber.values import (
 )
 from tests.store.samples import CODEC as SDS_CODEC
 from tests.timber.group import Group, Node
-from tests.timber.world import CODEC, signed_event, signed_operation
+from tests.timber.world import CODEC, key_of, signed_event, signed_operation
 
 AT = Now(1_700_000_000_000, 0)
 
@@ -193,6 +193,40 @@ def test_a_number_that_no_database_holds_is_refused(field: str, number: int) -> 
     node = newcomer(state._replace(posts=tuple(post._replace(**false) for post in state.posts)))
     assert not node.heard(StateAdopted)
     assert node.engine.refusals == {Reason.MALFORMED: 1}
+
+
+def with_own_numbers(state: State, events: int, operations: int) -> State:
+    """Return the state with the last slot as that of the newcomer, who is said to have made so much."""
+    *rows, last = state.slots
+    authors = (*(one for one in state.authors if one.slot != last.number), AuthorRow(last.number, ((1, events),)))
+    return state._replace(slots=(*rows, last._replace(key=key_of(9), seq=operations)), authors=authors)
+
+
+@pytest.mark.parametrize(
+    ("events", "operations", "reason"),
+    [
+        (2**64 - 1, 25, Reason.MALFORMED),
+        (2**53 - 1, 25, Reason.OTHER_STATE),
+        (2**52, 25, Reason.OTHER_STATE),
+        (3, 2**53 - 1, Reason.OTHER_STATE),
+    ],
+)
+def test_a_state_that_leaves_us_no_numbers_is_refused(events: int, operations: int, reason: Reason) -> None:
+    """It ended the program of who had said something before, at each start again; or nobody took what was said."""
+    _, state = given()
+    node = newcomer(with_own_numbers(state, events, operations))
+    assert not node.heard(StateAdopted)
+    assert node.engine.refusals == {reason: 1}
+
+
+def test_a_state_may_have_any_number_of_another_author() -> None:
+    """Else an author that numbers an event so would keep all newcomers out."""
+    _, state = given()
+    authors = (*(one for one in state.authors if one.slot != 1), AuthorRow(1, ((1, 15), (2**53 - 1, 2**53 - 1))))
+    assert newcomer(state._replace(authors=authors)).heard(StateAdopted)
+    ours = newcomer(with_own_numbers(state, 3, 25)).engine
+    name = ours.say("the fourth", AT)
+    assert name == PostId(3, 4)
 
 
 def test_a_state_of_an_older_checkpoint_than_its_pages_say_is_refused() -> None:
