@@ -51,7 +51,8 @@ class Syncing:
         self.assumed: dict[bytes, tuple[int, dict[int, int]]] = {}  # sent to a peer, and until when it is on its way
         self.before: dict[bytes, SentBefore] = {}
         self.bases: dict[bytes, tuple[int, CheckpointMark]] = {}  # what peers said last that they compacted, and when
-        self.shown: dict[bytes, int] = {}  # peers that hold other operations than we do, and when they are told again
+        # Peers that hold other operations than we do: when they are told again, and how often they were.
+        self.shown: dict[bytes, tuple[int, int]] = {}
         self.answered: dict[bytes, tuple[int, int]] = {}  # peers: until when no more is said, and what was held then
         self.giver = StateGiver(core)
         self.taker = StateTaker(core)
@@ -68,8 +69,8 @@ class Syncing:
         if not new:
             return
         clock = {operation.body.slot: operation.body.seq for operation in new}
-        for start in range(0, len(new), limits.SEND_OPERATIONS):
-            message = self._sync(new[start : start + limits.SEND_OPERATIONS])
+        for operations in limits.in_packets(new):
+            message = self._sync(operations)
             for peer in self.audience():
                 self._send(peer, message)
         for peer in self.audience():
@@ -224,17 +225,20 @@ class Syncing:
         # Where one has compacted more than the other, the first hashes differ, and what is left of the history is sent.
         pairs = zip(ours, sync.hashes, strict=False)
         first = next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(ours), len(sync.hashes)))
-        shown = items[first * sync.interval :][: limits.SEND_OPERATIONS]
-        self._show(peer, [node.operation for node in shown])
+        self._show(peer, [node.operation for node in items[first * sync.interval :]])
 
     def _show(self, peer: bytes, operations: list[Operation]) -> None:
-        """Send operations that the peer may hold others in the place of: once in a while, or both would go on."""
+        """Send operations that the peer may hold others in the place of: once in a while, or both would go on. What
+        exceeds one packet is sent part by part, the next one each time."""
         if operations and self._may_show(peer):
-            self.shown[peer] = self.core.mono + self.core.config.sync_interval
-            self._send(peer, self._sync(tuple(operations)))
+            parts = list(limits.in_packets(operations))
+            _, times = self.shown.get(peer, (0, 0))
+            self.shown[peer] = self.core.mono + self.core.config.sync_interval, times + 1
+            self._send(peer, self._sync(parts[times % len(parts)]))
 
     def _may_show(self, peer: bytes) -> bool:
-        return self.shown.get(peer, self.core.mono) <= self.core.mono
+        again_at, _ = self.shown.get(peer, (self.core.mono, 0))
+        return again_at <= self.core.mono
 
     def _others(self, operations: tuple[Operation, ...]) -> list[Operation]:
         """Return what we hold in the place of these operations: whoever signed both may be the peer, and not know it,
@@ -279,16 +283,11 @@ class Syncing:
         lacking = []
         for slot in self.core.replica.committee.slots:
             known = max(theirs.get(slot.number, 0), assumed.get(slot.number, 0), slot.base.seq)
-            last = min(slot.seq, known + limits.SEND_OPERATIONS)
+            last = min(slot.seq, known + limits.SEND_AT_ONCE)
             lacking += [node for seq in range(known + 1, last + 1) if (node := slot.chain.get(seq)) is not None]
-        nodes, size = sorted(lacking, key=lambda node: node.arrival), 0
-        found = nodes[:0]
-        for node in nodes[: limits.SEND_OPERATIONS]:
-            size += len(node.operation.raw)
-            if found and size > limits.SEND_BYTES:
-                break
-            found.append(node)
-        return () if all(node.dead for node in found) else tuple(node.operation for node in found)
+        nodes = sorted(lacking, key=lambda node: node.arrival)
+        first = next(limits.in_packets(node.operation for node in nodes), ())
+        return () if all(node.dead for node in nodes[: len(first)]) else first
 
     # States.
 

@@ -134,8 +134,7 @@ def route(core: EngineState) -> None:
             else:
                 packets.setdefault(slot.member, []).append(own.event)
     for member, events in packets.items():
-        for start in range(0, len(events), limits.MAX_EVENTS):
-            core.packets.append(Packet(member, Submit(tuple(events[start : start + limits.MAX_EVENTS]))))
+        core.packets += [Packet(member, Submit(some)) for some in limits.in_packets(events)]
 
 
 def _follows_unwritten(core: EngineState, body: EventBody) -> bool:
@@ -191,7 +190,7 @@ def receive_submit(core: EngineState, peer: bytes, submit: Submit) -> None:
         _accept(core, event, core.config.stagger * min(rank, core.config.redundancy))
     for member, events in forward.items():
         if member not in (peer, core.identity.member):
-            core.packets.append(Packet(member, Submit(tuple(events))))
+            core.packets += [Packet(member, Submit(some)) for some in limits.in_packets(events)]
 
 
 def _accept(core: EngineState, event: SignedEvent, wait: int) -> None:

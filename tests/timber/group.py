@@ -10,6 +10,7 @@ from sdschat.timber.engine import TimberEngine
 from sdschat.timber.events import Report
 from sdschat.timber.memory import MemoryStore
 from sdschat.timber.values import Message, Now, Packet, member_id
+from sdschat.transport.mqtt_options import MqttOptions
 from tests.timber.world import CODEC, key_of, sign_with, verify
 
 SETTINGS: dict[str, Any] = {
@@ -19,6 +20,7 @@ SETTINGS: dict[str, Any] = {
     "stagger": 300,
     "sync_interval": 2000,
 }
+LARGEST = MqttOptions().max_payload
 
 
 class Node:
@@ -100,6 +102,7 @@ class Group:
                 for sender, packet in wire:
                     node = self.by_id[packet.peer]
                     raw = CODEC.encode(packet.message)
+                    assert len(raw) <= LARGEST, "no transport of ours takes it"
                     self.packets += 1
                     self.bytes += len(raw)
                     cut = self.sides.get(sender.name) != self.sides.get(node.name)

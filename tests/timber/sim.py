@@ -37,6 +37,7 @@ from sdschat.timber.values import (
     operation_bytes,
 )
 from tests.timber.defects import nobody_checks
+from tests.timber.group import LARGEST
 from tests.timber.liar import random_lie
 from tests.timber.world import CODEC, key_of, sign_with, verify
 
@@ -54,6 +55,8 @@ MINE_TO_EXPECT: Final = {
     Reason.BUFFER_FULL,
     Reason.NOT_AUTHOR,
 }
+_EVERY: Final = 5  # one text of so many is long: some of them exceed a packet
+_LONG: Final = 6_000
 
 
 class Broken(AssertionError):
@@ -169,6 +172,8 @@ class World:
         if not member.up or not together or self.rng.random() < self.loss:
             return
         raw = CODEC.encode(packet.message)
+        if len(raw) > LARGEST:
+            raise Broken(f"a packet of {len(raw)} bytes, which no transport takes")
         decoded: Message | Refusal = CODEC.decode(raw)
         if self.rng.random() < 0.002:  # noise
             raw = raw[: self.rng.randrange(len(raw))]
@@ -359,7 +364,8 @@ class World:
             except ValueError:
                 self.facts["invited already"] += 1
         else:
-            name = engine.say(f"{member.number} says {len(self.said)}", now)
+            long = " at length" * _LONG if not len(self.said) % _EVERY else ""
+            name = engine.say(f"{member.number} says {len(self.said)}{long}", now)
         if name is not None:
             self.said[name] = member.number
         self.carry(member)

@@ -28,8 +28,9 @@ def names(operations: tuple[Operation, ...]) -> list[tuple[int, int]]:
     return [(one.body.slot, one.body.seq) for one in operations]
 
 
-def last_in_order(group: Group, operation: Operation) -> list[Operation]:
-    """Return two operations in place of one of bob's, which stand behind the one that has the same parent."""
+def two_stories(group: Group, operation: Operation, *, first: bool = False) -> list[Operation]:
+    """Return two operations in place of one of bob's, which stand behind the one that has the same parent; `first`: in
+    front of that one and of all that follows it."""
     body = operation.body
     beside = next(node.id for node in group["alice"].engine.operations() if node.operation.body.parent == body.parent)
     number = body.event.name.number if body.event is not None else 1
@@ -38,7 +39,7 @@ def last_in_order(group: Group, operation: Operation) -> list[Operation]:
         said = EventBody(Kind.SAY, body.slot, number, 0, f"story {at}")
         event = signed_event(group.data_set, group["bob"].key, said)
         one = forged(group, "bob", operation, event=event)
-        found += [one] if operation_id(group.data_set, one.raw) > beside else []
+        found += [one] if (operation_id(group.data_set, one.raw) < beside) is first else []
     return found[:2]
 
 
@@ -101,7 +102,7 @@ def test_t_069_t_071_hashes_find_operations_of_one_number_that_differ() -> None:
     for number in range(6):  # bob does not know them, so they stay in front of the checkpoint
         group.say(("alice", "carol")[number % 2], f"post {number}")
     alice, carol = group["alice"], group["carol"]
-    one, other = last_in_order(group, pushed(group, "bob", "one story"))
+    one, other = two_stories(group, pushed(group, "bob", "one story"))
     starts = {node.name: len(node.sent) for node in (alice, carol)}
     for node, operation in ((alice, one), (carol, other)):
         group.deliver(node.name, sync(group, operation), "bob")
@@ -124,6 +125,38 @@ def test_t_069_t_071_hashes_find_operations_of_one_number_that_differ() -> None:
     first = min(order[name] for message in said if message.operations for name in names(message.operations))
     assert place >= interval
     assert first // interval == place // interval, "from the interval that differs on"
+
+
+def test_what_one_has_said_meanwhile_goes_out_in_packets_that_a_transport_takes() -> None:
+    """Twelve long posts made one packet of 660 KB, which no transport of ours takes."""
+    group = Group("alice", "bob")
+    dora = Node("dora", 2)
+    dora.boot(group.now)
+    group.nodes["dora"] = group.by_id[dora.id] = dora
+    dora.engine.join(group.data_set, [group["alice"].id], group.now)
+    texts = [f"{number} {'long ' * 12_000}" for number in range(12)]
+    for text in texts:
+        dora.engine.say(text, group.now)
+    group.carry(dora)
+    group.settle(3000)
+    group["alice"].engine.invite(dora.key, group.now)
+    group.carry(group["alice"])
+    group.settle()
+    assert all(node.texts() == texts for node in group.nodes.values())
+
+
+def test_two_stories_among_posts_that_exceed_a_packet_are_found() -> None:
+    """Between long posts it was never shown what differs: the packet with all of them was too large."""
+    group = Group(*THREE, rounds=20, heartbeat=600_000, **AT_ONCE)
+    group["bob"].up = False
+    alice, carol = group["alice"], group["carol"]
+    for number in range(9):
+        group.say(("alice", "carol")[number % 2], f"{number} {'long ' * 12_000}")
+    one, other = two_stories(group, pushed(group, "bob", "one story"), first=True)
+    for node, operation in ((alice, one), (carol, other)):
+        group.deliver(node.name, sync(group, operation), "bob")
+    group.settle(60_000)
+    assert {(found.slot, found.seq) for node in (alice, carol) for found in node.heard(Forked)} == {(1, one.body.seq)}
 
 
 def test_two_sides_that_refuse_each_other_do_not_send_their_logs_again_and_again() -> None:
