@@ -152,7 +152,7 @@ class RangeComparer:
         most = max(ours.messages, theirs)
         apart = max(abs(ours.messages - theirs), self._usual)
         looked_at = most <= values.LEAF and (most <= _SMALL or apart * _DENSE >= most)
-        if looked_at or (whole and theirs <= 2 * values.LEAF):
+        if looked_at or (whole and most <= 2 * values.LEAF):
             return _OpenQuestion(
                 Question(QuestionKind.CELLS, low, high, self._cells_for(ours.messages, theirs)), theirs
             )
@@ -223,9 +223,11 @@ class RangeComparer:
             raise BadAnswer("keys that are not of the stretch")
         if list(reply.keys) != sorted(set(reply.keys)):
             raise BadAnswer("keys out of order")
-        for key in reversed(reply.keys):
-            if not self._log.keys(key, behind(key), 1):
-                self.needs.append(Need(key, behind(key), 1))
+        lacked = [key for key in reversed(reply.keys) if not self._log.keys(key, behind(key), 1)]
+        self.needs += [Need(key, behind(key), 1) for key in lacked]
+        if reply.keys:  # else so many came there since that they are not told
+            here = len(reply.keys) - len(lacked)
+            self.lacking += max(0, self._log.summary(question.low, question.high).messages - here)
 
     def _cells_for(self, ours: int, theirs: int) -> int:
         """Return the number of cells to ask for. With as many cells as messages, the reply is a list of short ids."""

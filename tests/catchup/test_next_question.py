@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from sdschat.catchup import HIGHEST, LOWEST, AnswerFrame, BadAnswer, LogKey, RangeComparer
 from sdschat.catchup import values as v
+from sdschat.catchup.responder import ReadingBudget, answer
 from sdschat.catchup.sketch import Shortener
 from sdschat.sim.companion import MemoryLog
 
@@ -271,3 +274,30 @@ def test_what_changed_since_the_question_is_not_equal() -> None:
             here.log.add([(12_000, "new")])
         assert here.after(v.RangeReply(equal=True)) == ()
         assert here.comparer.equal == ([] if grown else [(LOWEST, HIGHEST)])
+
+
+class CountedLog(MemoryLog):
+    """A log that counts the keys that are read of it."""
+
+    read = 0
+
+    def keys(self, low: LogKey, high: LogKey, limit: int = -1) -> Sequence[tuple[int, str]]:
+        found = super().keys(low, high, limit)
+        self.read += len(found)
+        return found
+
+
+@pytest.mark.parametrize("foreign", [False, True])
+@pytest.mark.parametrize("theirs", [1, 2, 64])
+def test_who_has_few_messages_is_compared_with_at_the_cost_of_these(theirs: int, foreign: bool) -> None:
+    """With one message there, all of our log was read. With two to 64, nobody told them what they lack."""
+    keys = [(10_000 + at, f"{at:064x}") for at in range(20_000)]
+    known = [(15_000, f"{at:064x} theirs") for at in range(theirs)] if foreign else keys[-theirs:]
+    log = CountedLog(keys)
+    comparer = RangeComparer(log, LOWEST, HIGHEST, SALT)
+    log.read = 0
+    while (ask := comparer.ask()) is not None:
+        comparer.answered(answer(ask, MemoryLog(known), ReadingBudget(10**9, 0, 0)))
+    assert sum(need.messages for need in comparer.needs) == (theirs if foreign else 0)
+    assert comparer.lacking == len(keys) - (0 if foreign else theirs)
+    assert log.read <= 4 * v.BUCKET
