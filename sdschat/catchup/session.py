@@ -194,15 +194,14 @@ class CatchUpSession:
     def heard(self, source: str, frame: Frame, mono: int) -> None:
         """Take in the answer of a source to the last question, or its refusal to answer."""
         if source != self.source and self._sources.answered_late(source):
+            if self.state is CatchUpState.DONE:
+                self.state = CatchUpState.WAITING  # only others were compared with, and they may lie
             self._next_source(mono)
         if source != self.source or (frame.session, frame.number) != (self._session, self._number):
             return
-        if isinstance(frame.what, Declined):
+        if isinstance(frame.what, Declined) or mono >= self._fruitless_at:
             self._fail(mono)
         elif isinstance(frame.what, AnswerFrame) and self._comparer is not None:
-            if mono >= self._fruitless_at:
-                self._fail(mono)
-                return
             if not frame.what.replies:
                 self._deadline = mono + PATIENCE_LATER  # too much asked for at once: the same again later
                 return

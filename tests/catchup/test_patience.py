@@ -331,6 +331,38 @@ def test_who_answers_late_is_asked_again_at_once_and_has_more_time() -> None:
     assert seeker.source == "ann"
 
 
+def test_who_answers_after_the_end_is_compared_with_all_the_same() -> None:
+    """Somebody who said that nothing is lacking ended it while the only honest source, which was slow, was left."""
+    seeker = CatchUpSession(MemoryLog([]), lambda: SESSION)
+    seeker.begin(LOWEST, HIGHEST, 0)
+    seeker.sources([ANN, HistorySource("stranger")], 0)
+    (question,) = sent(seeker)
+    seeker.advance(PATIENCE_DOUBTFUL)
+    seeker.heard("stranger", question._replace(what=shown([])), 700)
+    assert seeker.state is CatchUpState.DONE
+    seeker.heard("ann", question._replace(what=shown(KEYS)), 800)
+    assert seeker.source == "ann"
+    seeker.heard("ann", question._replace(what=shown(KEYS)), 900)
+    assert seeker.state is CatchUpState.LOADING
+
+
+def test_a_late_answer_of_one_who_was_compared_with_changes_nothing() -> None:
+    seeker = CatchUpSession(MemoryLog(KEYS), lambda: SESSION)
+    seeker.begin(LOWEST, HIGHEST, 0)
+    seeker.sources([ANN, BOB], 0)
+    (question,) = sent(seeker)
+    seeker.advance(PATIENCE_DOUBTFUL)
+    seeker.heard("bob", question._replace(what=Declined("busy")), 700)
+    seeker.advance(PATIENCE_DOUBTFUL + REST_FIRST)
+    assert seeker.source == "ann"
+    seeker.heard("ann", question._replace(what=shown(KEYS)), 2650)
+    assert seeker.next_wake() is None
+    assert (seeker.source, seeker.state) == ("", CatchUpState.DONE)
+    sent(seeker)
+    seeker.heard("ann", question._replace(what=shown(KEYS)), 2660)
+    assert (sent(seeker), seeker.state) == ([], CatchUpState.DONE)
+
+
 def test_a_late_answer_ends_a_rest_once() -> None:
     sources = HistorySources(Rests())
     sources.replace([ANN, BOB], 0)
