@@ -149,6 +149,8 @@ class StateTaker:
         self.asking: bytes | None = None  # the peer that was asked last, until its first page comes
         self.asked_until = core.mono  # before that, nobody else is asked
         self.rests: dict[bytes, _Rest] = {}
+        self.newest: dict[bytes, int] = {}  # the newest checkpoint of a first page, by peer, until it fails
+        self.again: set[bytes] = set()  # peers that were left for a newer state of theirs, since they failed
         self.number = 0  # of our newest question for a first page, which none of an earlier run has
 
     def ask(self, peer: bytes) -> None:
@@ -177,6 +179,8 @@ class StateTaker:
         rest = self.core.config.sync_interval << min(times, DOUBLINGS)
         self.rests[peer] = _Rest(times, self.core.mono + rest)
         self.taken = self.asking = None
+        self.newest.pop(peer, None)
+        self.again.discard(peer)
 
     def ask_again(self) -> bool:
         """Ask for the page that we wait for. False if we wait for none."""
@@ -185,14 +189,25 @@ class StateTaker:
         return self.taken is not None
 
     def expire(self) -> None:
-        """Forget the pages of a peer that sends no more of them."""
-        if self.taken is not None and self.core.mono - self.taken_at > 2 * self.core.config.sync_interval:
-            self.failed(self.taken.peer)
+        """Forget the pages of a peer that sends no more of them. Its first page may have been an old packet, which
+        anybody may send again: where a newer one came after it, once this is no failure."""
+        taken, config = self.taken, self.core.config
+        if taken is None:
+            return
+        waited = self.core.mono - self.taken_at
+        is_old = self.newest[taken.peer] > taken.mark.number and taken.peer not in self.again
+        if is_old and waited > config.retry // 4:
+            self.taken = None
+            self.again.add(taken.peer)
+        elif waited > 2 * config.sync_interval:
+            self.failed(taken.peer)
 
     def take(self, peer: bytes, page: StatePage) -> bytes | None:
         """Take in a page, and ask for the next one. Return all bytes of the state with the last one."""
         core, taken = self.core, self.taken
         if page.mark.number <= core.replica.mark.number:
+            return None
+        if page.page == 0 and not self._is_newest(peer, page.mark.number):
             return None
         if page.page == 0 and peer in self.asked and not self._is_resting(peer):
             self.asked.discard(peer)
@@ -217,6 +232,15 @@ class StateTaker:
             return None
         self.taken = None
         return b"".join(taken.bodies)
+
+    def _is_newest(self, peer: bytes, number: int) -> bool:
+        """True for a first page that may be taken: it is none of an earlier state of its peer, nor of another peer than
+        the one that we have just asked. Others may be old packets."""
+        core = self.core
+        newest = self.newest[peer] = max(number, self.newest.get(peer, 0))
+        if core.replica.tree.first is None:  # nobody offers a newcomer what it did not ask for
+            return number == newest and self.asking == peer
+        return number == newest and (self.asking in (None, peer) or core.mono >= self.asked_until)
 
     def _ask_next(self, taken: TakenState) -> None:
         self.core.packets.append(Packet(taken.peer, StateWanted(taken.mark.number, len(taken.bodies))))

@@ -153,6 +153,7 @@ def test_strangers_and_states_that_do_not_fit() -> None:
     page = StatePage(CheckpointMark(10**6, bytes(32)), 0, 1, b"no state")
     assert reasons(group, "alice", page, "mallory") == {Reason.STRANGER}
     assert reasons(group, "alice", page, "bob") == {Reason.OTHER_STATE}, "she is a member"
+    group.deliver("carol", Sync(page.mark, ((0, 1),), bytes(32), ()), "alice")
     assert reasons(group, "carol", page, "alice") == {Reason.UNREADABLE}
     late = StatePage(CheckpointMark(10**6, bytes(32)), 3, 5, b"page")
     assert reasons(group, "alice", late, "bob") == {Reason.OTHER_STATE}

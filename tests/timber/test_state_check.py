@@ -67,7 +67,7 @@ def newcomer(state: State, mark: CheckpointMark | None = None) -> Node:
     group, _ = given()
     node = Node("new", 9, rounds=6)
     node.engine.join(group.data_set, [group["bob"].id], AT)
-    node.engine.greet(group["bob"].id, AT)  # so that it may send a first page
+    node.engine.receive(group["bob"].id, Sync(state.mark, ((0, 1),), bytes(32), ()), AT)  # so that it is asked
     page = StatePage(mark or state.mark, 0, 1, CODEC.encode_state(state))
     node.engine.receive(group["bob"].id, page, AT)
     ready = node.engine.take()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sdschat.timber import limits
 from sdschat.timber.events import StateAdopted
 from sdschat.timber.limits import MAX_TEXT_BYTES, PAGE_BYTES
 from sdschat.timber.states import state_at_compaction
@@ -117,6 +118,62 @@ def test_whoever_gave_a_state_that_cannot_be_taken_lets_others_go_first() -> Non
     group.deliver("dora", CLOCK, "liar")
     group.deliver("dora", CLOCK, "ann")
     assert asked(group, start) == {"liar", "ann"}
+
+
+def first_page(group: Group, name: str) -> tuple[str, StatePage]:
+    """Return the first page of the state that a member has now."""
+    core = group[name].engine._core
+    core.compact()
+    state = state_at_compaction(core.replica)
+    assert state is not None
+    raw, size = CODEC.encode_state(state), limits.PAGE_BYTES
+    return name, StatePage(state.mark, 0, len(raw) // size + 1, raw[:size])
+
+
+def replay(group: Group, to: str, old: list[tuple[str, StatePage]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have somebody send these pages again before each packet that comes."""
+    receive = group[to].engine.receive
+
+    def receive_after_old_ones(peer: bytes, message: Message, now: Now) -> None:
+        for name, page in old:
+            receive(group[name].id, page, now)
+        receive(peer, message, now)
+
+    monkeypatch.setattr(group[to].engine, "receive", receive_after_old_ones)
+
+
+@pytest.mark.parametrize("givers", [("ann",), ("liar",), ("ann", "liar")])
+def test_old_first_pages_keep_no_newcomer_out(givers: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """An old first page took the place of the one that was asked for, and no page followed it: then its author came
+    last, for twice as long each time."""
+    monkeypatch.setattr(limits, "PAGE_BYTES", 64)
+    group, dora = with_newcomer()
+    old = [first_page(group, name) for name in givers]
+    group.say("ann", "one", "two")
+    group.settle(20_000)
+    start_again(group)
+    replay(group, "dora", old, monkeypatch)
+    group.sides = {}
+    group.settle(2 * SETTINGS["sync_interval"])
+    assert dora.texts() == ["hello", "one", "two"]
+
+
+@pytest.mark.parametrize("givers", [("ann",), ("bob",), ("ann", "bob")])
+def test_old_first_pages_keep_nobody_out_who_was_removed(
+    givers: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With those of both others it never knew that it was removed."""
+    monkeypatch.setattr(limits, "PAGE_BYTES", 64)
+    group = removed()
+    group.sides = {"cas": 1}
+    group.settle(4_000)
+    old = [first_page(group, name) for name in givers]
+    group.say("ann", "one", "two")
+    group.settle(4_000)
+    replay(group, "cas", old, monkeypatch)
+    group.sides = {}
+    group.settle(3 * SETTINGS["sync_interval"])
+    assert group["cas"].texts() == group["ann"].texts()
 
 
 def given(group: Group, wanted: StateWanted, to: str = "dora") -> bool:
