@@ -102,6 +102,7 @@ class StateAdopted(NamedTuple):
     peer: bytes
     again: int  # events of ours that will be written again
     returned: bool  # there were operations of ours: the others went on while we were away
+    reworded: tuple[PostId, ...] = ()  # posts that were here, and read otherwise now
 
 
 class Replaced(NamedTuple):

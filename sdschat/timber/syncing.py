@@ -379,12 +379,12 @@ class Syncing:
             core.refuse(peer, Reason.OTHER_STATE, "does not fit together")
             return False
         first = old.tree.first is None
-        take_over(core, replica, state)
+        reworded = take_over(core, replica, state)
         if first:
             core.events.append(Founded(core.data_set))
         again = sum(not core.known(name) for name in core.own)
         mine = [slot for slot in replica.committee.slots if slot.member == core.identity.member]
         returned = any(slot.seq and slot.why != "left" for slot in mine)
-        core.events.append(StateAdopted(state.mark, peer, again, returned))
+        core.events.append(StateAdopted(state.mark, peer, again, returned, reworded))
         self._say_clock(peer)  # what was written since the state was made
         return True

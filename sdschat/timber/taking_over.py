@@ -40,9 +40,10 @@ def follow_names(core: EngineState) -> None:
     core.named.clear()
 
 
-def take_over(core: EngineState, replica: Replica, state: State) -> None:
-    """Let the state of a peer, from which this replica was made, take the place of ours."""
-    old = core.replica
+def take_over(core: EngineState, replica: Replica, state: State) -> tuple[PostId, ...]:
+    """Let the state of a peer, from which this replica was made, take the place of ours. Return the posts that read
+    otherwise now."""
+    old, texts = core.replica, _texts(core)
     for slot in old.committee.slots:
         for seq in slot.chain:
             core.journal.drop(ReplicaTable.OPERATION, (slot.number, seq))
@@ -57,6 +58,14 @@ def take_over(core: EngineState, replica: Replica, state: State) -> None:
     core.save_adopted(state)
     _settle_own(core, old)
     core.absorb()
+    return tuple(name for name, text in _texts(core).items() if texts.get(name, text) != text)
+
+
+def _texts(core: EngineState) -> dict[PostId, int]:
+    """Return hashes of the texts of all posts that are alive: there may be many, and they may be long."""
+    layer = core.front.layer
+    found = {post.name: hash(post.text) for post in core.replica.chat.posts if post.name not in layer.gone}
+    return found | {post.name: hash(post.text) for post in layer.posts.values()}
 
 
 def _settle_own(core: EngineState, before: Replica) -> None:

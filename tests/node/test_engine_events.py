@@ -17,10 +17,12 @@ from sdschat.node.members.events import (
     StateTaken,
 )
 from sdschat.timber.events import CheckpointMoved, MemberChanged, StateAdopted
-from sdschat.timber.values import CheckpointMark, Kind, Sync, sender_of
+from sdschat.timber.states import state_for
+from sdschat.timber.values import CheckpointMark, Kind, StatePage, Sync, sender_of
 from tests.timber.group import Group, Node
 from tests.timber.test_cost import calls
 from tests.timber.test_front import two_of_one_number
+from tests.timber.world import CODEC
 
 
 def _told(node: Node) -> EngineEvents:
@@ -125,6 +127,49 @@ def test_the_checkpoint_is_told_with_the_last_operation_of_its_place() -> None:
     assert [(one.number, one.last) for one in moved] == [(engine.checkpoint.number, engine.last_settled().hex())]
 
 
+def _follow(told: EngineEvents, node: Node, before: int, shown: dict[str, str]) -> None:
+    """Carry out what is told of the reports since `before`, on texts by message id."""
+    for event in told.events(node.reports[before:]):
+        match event:
+            case PostSaid(post, _, _):
+                shown[post.message_id] = post.text
+            case PostEdited(message_id, text, _):
+                shown[message_id] = text
+            case PostDeleted(message_id, _, _, _):
+                del shown[message_id]
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_another_text_under_one_name_is_told_where_it_comes_with_a_state(edited: bool) -> None:
+    """A member lies to whoever was away, or an edit was lost: the log showed the new text, and no event told of it."""
+    group = Group("ann", "bob", "cas")
+    group.say("bob", "first", "second")
+    group.settle()
+    if edited:
+        name = next(view.post.name for view in group["bob"].engine.posts() if view.post.text == "first")
+        group["bob"].engine.edit(name, "edited", group.now)
+        group.carry(group["bob"])
+        group.settle()
+    cas, told = group["cas"], _told(group["cas"])
+    shown = {told.message_id(view.post.name): view.post.text for view in cas.engine.posts()}
+    group.sides = {"cas": 1}
+    for number in range(12):
+        group.say("ann", f"{number}")
+        group.say("bob", f"{number}")
+    core = group["ann"].engine._core
+    core.compact()
+    state = state_for(core.replica, cas.id)
+    assert state is not None
+    posts = tuple(post if post.text.isdigit() else post._replace(edit=0, text="another") for post in state.posts)
+    group.deliver("cas", Sync(state.mark, ((0, 1),), bytes(32), ()), "ann")
+    before = len(cas.reports)
+    page = StatePage(state.mark, 0, 1, CODEC.encode_state(state._replace(posts=posts)))
+    group.deliver("cas", page, "ann")
+    assert any(isinstance(report, StateAdopted) for report in cas.reports[before:]), cas.reports[before:]
+    _follow(told, cas, before, shown)
+    assert sorted(shown.values()) == sorted(cas.texts())
+
+
 @pytest.mark.parametrize("first", [Kind.SAY, Kind.EDIT, Kind.DELETE])
 @pytest.mark.parametrize("second", [Kind.SAY, Kind.EDIT, Kind.DELETE])
 @pytest.mark.parametrize("swapped", [False, True])
@@ -140,14 +185,7 @@ def test_events_that_are_told_lead_to_the_posts_that_are_shown_where_two_have_on
     for operation in (other, one) if swapped else (one, other):
         ann.texts()
         group.deliver("ann", Sync(CheckpointMark(0, b""), (), bytes(32), (operation,)), "bob")
-        for event in told.events(ann.reports[before:]):
-            match event:
-                case PostSaid(post, _, _):
-                    shown[post.message_id] = post.text
-                case PostEdited(message_id, text, _):
-                    shown[message_id] = text
-                case PostDeleted(message_id, _, _, _):
-                    del shown[message_id]
+        _follow(told, ann, before, shown)
         before = len(ann.reports)
         assert sorted(shown.values()) == sorted(ann.texts())
 

@@ -192,11 +192,11 @@ class EngineEvents:
                     yield from self._replaced(name)
             case ev.Rewritten(name):
                 yield PostRewritten(self.message_id(name))
-            case ev.StateAdopted(mark, peer, again, returned):
+            case ev.StateAdopted(mark, peer, again, returned, reworded):
                 self._passed = mark.number
                 yield StateTaken(mark.number, sender_of(peer), again, returned)
                 yield from self._own_status()
-                yield from self._adopted()
+                yield from self._adopted(set(reworded))
             case ev.Forked(slot, seq, _, _):
                 yield ForkFound(self._person(slot), seq)
             case ev.Rejected(peer, reason, times, detail):
@@ -273,8 +273,9 @@ class EngineEvents:
         self._names.pop(message_id, None)
         return PostDeleted(message_id, False, self._person(name.author), by)
 
-    def _adopted(self) -> Iterator[NodeBody]:
-        """Yield the difference between what was told and the state that was taken over."""
+    def _adopted(self, reworded: set[PostId]) -> Iterator[NodeBody]:
+        """Yield the difference between what was told and the state that was taken over. It may have another text under
+        the name of a post, or lack an edit that was lost."""
         views = {view.post.name: view for view in self._engine.posts()}
         for name in [name for name in self._alive if name not in views]:
             yield self._forget(name)
@@ -282,7 +283,7 @@ class EngineEvents:
             if name not in self._alive:
                 self._note(name, view.post.edit)
                 yield PostSaid(self.shown(view), False, "sync")
-            elif view.post.edit > self._alive[name]:
+            elif view.post.edit > self._alive[name] or name in reworded:
                 self._alive[name] = view.post.edit
                 self._follow_change(name)
                 yield PostEdited(self.message_id(name), view.post.text, self._person(name.author))
