@@ -74,7 +74,6 @@ class _Client(paho.Client):
         """Count the broker as heard: while nothing is read, its silence says nothing. It still hears us."""
         with self._msgtime_mutex:
             self._last_bytes_received = paho.time_func()
-        self._ping_t = 0.0
 
     def _send_pubrec(self, mid: int) -> NoReturn:
         """End the connection: we subscribe with QoS 1, and paho keeps packets of QoS 2 until they are released."""

@@ -35,7 +35,8 @@ def test_pausing_holds_the_network_and_resuming_loses_nothing(tmp_path: Path) ->
     run(scenario)
 
 
-def test_a_long_pause_is_no_silence_of_the_broker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("sends", [False, True])
+def test_a_long_pause_is_no_silence_of_the_broker(sends: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its answers to keep-alives are not read meanwhile: the connection was given up, and the broker blamed."""
     passed, tick, ticks = time.monotonic, PahoLink.tick, 0
 
@@ -52,11 +53,14 @@ def test_a_long_pause_is_no_silence_of_the_broker(tmp_path: Path, monkeypatch: p
             connected(quick(mosquitto.url, tick=0.01), TOPICS.msg) as (bob, heard),
         ):
             bob.pause()
-            began = ticks
-            monkeypatch.setattr("paho.mqtt.client.time_func", lambda: passed() + 30 * (ticks - began))
+            began = sent = ticks
+            monkeypatch.setattr("paho.mqtt.client.time_func", lambda: passed() + 10 * (ticks - began))
             async with asyncio.timeout(PATIENCE):
-                while ticks < began + 10:
+                while ticks < began + 30:
                     await asyncio.sleep(0.01)
+                    if sends and ticks > max(sent, began + 8):
+                        sent = ticks
+                        bob.publish(TOPICS.msg, b"x")
             assert not heard.of(Disconnected)
             bob.resume()
             bob.publish(TOPICS.msg, b"x", tag=1)
