@@ -16,6 +16,7 @@ from sdschat.catchup.peers import (
     Rests,
     by_turns,
 )
+from sdschat.catchup.responder import ReadingBudgets, answer
 from sdschat.catchup.session import (
     FRUITLESS,
     LIAR_REST,
@@ -344,6 +345,26 @@ def test_who_answers_after_the_end_is_compared_with_all_the_same() -> None:
     assert seeker.source == "ann"
     seeker.heard("ann", question._replace(what=shown(KEYS)), 900)
     assert seeker.state is CatchUpState.LOADING
+
+
+def test_a_source_that_gives_nothing_of_what_it_says_to_have_is_compared_with_three_times() -> None:
+    """The second comparison shows what the first one guessed wrong; after that it is said for nothing."""
+    log, seeker = MemoryLog(KEYS), CatchUpSession(MemoryLog([]), lambda: SESSION)
+    budgets = ReadingBudgets(lambda peer: True)
+    seeker.begin(LOWEST, HIGHEST, 0)
+    seeker.sources([ANN], 0)
+    comparisons = now = 0
+    while seeker.source:
+        now += 1
+        for frame in sent(seeker):
+            comparisons += frame.number == 1
+            if isinstance(frame.what, Ask):
+                reply = answer(frame.what, log, budgets.of("ann", now))
+                seeker.heard("ann", frame._replace(what=reply), now)
+            else:
+                seeker.took([], 0, True, now)
+        seeker.advance(now)
+    assert (comparisons, seeker.state) == (3, CatchUpState.DONE)
 
 
 def test_a_late_answer_of_one_who_was_compared_with_changes_nothing() -> None:

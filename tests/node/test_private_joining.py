@@ -311,6 +311,51 @@ def test_who_was_removed_while_away_comes_in_again_by_a_new_link_at_once(tmp_pat
     run(scenario)
 
 
+def test_a_later_link_is_kept_until_its_key_is_known_to_be_the_one_in_use(tmp_path: Path) -> None:
+    """By her own log carol is a member, and joins again: after that she would not come in by it any more, as when the
+    program is started again."""
+
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, bob, carol = await three(here)
+            await carol.node.close(0.1)
+            private(ann).remove(carol.node.sender_id)
+            await bob.until(EpochChanged)
+            link = link_of(ann)
+            for each in (ann, bob):
+                await each.node.close(0.1)
+            here.members.clear()
+            carol = here.start("carol", link)
+            await carol.until(MessageDelivered, lambda body: body.said.own)
+            assert private(carol).is_member
+            assert private(carol).record.link == link
+            here.start("ann", private(carol).record.name)
+            await until([carol], lambda each: not private(each).record.link)
+            assert private(carol).is_member
+
+    run(scenario)
+
+
+def test_no_number_of_a_key_is_told_at_the_start_by_a_log_that_ends_before_it(tmp_path: Path) -> None:
+    """The log of who was removed ends there: the key of a later link has a number that it cannot know."""
+
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, bob, carol = await three_of_whom_carol_is_removed(here)
+            await carol.node.close(0.1)
+            private(ann).remove(bob.node.sender_id)
+            await until([ann], lambda each: private(each).roster.epoch_number == 3)
+            link = link_of(ann)
+            for each in (ann, bob):
+                await each.node.close(0.1)
+            here.members.clear()
+            carol = here.start("carol", link)
+            await carol.until(MessageDelivered, lambda body: body.said.own)
+            assert carol.of(EpochChanged) == []
+
+    run(scenario)
+
+
 @pytest.mark.parametrize("away", [False, True])
 def test_who_was_removed_comes_in_again_after_another_removal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, away: bool

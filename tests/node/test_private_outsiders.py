@@ -29,7 +29,7 @@ from sdschat.node.events import (
     PresenceChanged,
 )
 from sdschat.node.node import Node
-from sdschat.node.private import known_operations
+from sdschat.node.private import known_operations, shown_messages
 from sdschat.node.private.operations import outsiders
 from sdschat.node.private.record import create_private, load_operations, private_state
 from sdschat.node.sync import extension
@@ -248,6 +248,25 @@ def test_of_joinings_that_may_count_yet_the_last_are_kept(tmp_path: Path, monkey
             kept = load_operations(ann.node.profile.store, name)
             assert sum(each.author_key in {key.public_key for key in keys} for each in kept) == 8
             assert {each.message_id for each in kept} == private(ann).operations.in_log.keys()
+
+    run(scenario)
+
+
+def test_of_what_is_not_shown_the_ids_that_came_last_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They may be shown later."""
+    monkeypatch.setattr(shown_messages, "_WITHHELD", 3)
+
+    async def scenario() -> None:
+        async with world(tmp_path) as here:
+            ann, bob, _ = await used_up(here)
+            shown, found = private(ann).shown, []
+            for text in ("one", "two", "three", "four"):
+                say(bob, text)
+                await until_said(ann, text)
+                found.append(ann.of(MessageDelivered)[-1].said)
+            for each in found:
+                shown.withhold(each)
+            assert shown.withheld == tuple(each.message.message_id for each in found[1:])
 
     run(scenario)
 

@@ -380,11 +380,10 @@ class PrivateChannel(PassiveExtension):
             self._sealer.add(secret)
         present = record.epoch_in_use(roster, self.own_key, marked)
         self._sealer.use(epoch_key(marked[present]).epoch_id)
-        if (shared, marked, present) != (record.shared, record.secrets, record.present):
-            self._change(replace(record, shared=shared, secrets=marked, present=present))
         if self._sealer.epoch_id != before:
             self._events.append(EpochChanged(roster.epoch_number))
-        if self._sealer.epoch_id != before or marked.keys() != record.secrets.keys():
+        if (shared, marked, present) != (record.shared, record.secrets, record.present):
+            self._change(replace(record, shared=shared, secrets=marked, present=present))
             self.transport.keys_changed()
 
     def _change(self, record: PrivateRecord) -> None:
