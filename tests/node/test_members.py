@@ -35,7 +35,8 @@ from sdschat.node.settings import Value
 from sdschat.node.tools.fault_injection import Injection
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.members import MembersConversation
-from tests.node.worlds import Member, World, world
+from sdschat.transport.base import Topics
+from tests.node.worlds import PATIENCE, Member, World, world
 
 SHORT: dict[str, Value] = {
     "timber.heartbeat": 100,
@@ -226,6 +227,29 @@ def test_posts_of_others_below_the_read_mark_are_unread_after_a_restart(tmp_path
             assert _saved(bob) == [placed.post for placed in _channel(bob).log.after((0, ""))], (
                 "on the disk as in memory"
             )
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("instead", [b"", b"something else"])
+def test_a_newcomer_finds_the_data_set_also_where_its_announcement_was_taken_away(
+    instead: bytes, tmp_path: Path
+) -> None:
+    """Anybody can do that with one packet: whoever came then took the channel for an open one."""
+
+    async def story() -> None:
+        async with world(tmp_path) as here:
+            ann = here.start("ann", "garden", changes=SHORT, before=_create)
+            topic, retained = Topics("garden").announcement, here.network.retained
+            async with asyncio.timeout(PATIENCE):
+                while topic not in retained or _channel(ann)._announced.due is not None:
+                    await asyncio.sleep(0.05)
+                kept = retained[topic]
+                here.network.pass_on(topic, instead, True)
+                while retained.get(topic) != kept:
+                    await asyncio.sleep(0.05)
+            bob = here.start("bob", "garden", changes=SHORT, before=install)
+            await bob.until(DataSetFound)
 
     asyncio.run(story())
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -12,6 +13,10 @@ from sdschat.node.members.record import MembersRecord
 from sdschat.wire.members_codec import MAX_CONTACTS
 
 _ANNOUNCE_AFTER: Final = 300  # ms on a connection until what nobody announced is announced again
+# Anybody can put something else in the place of the announcement, and another group may use the name too: so ours
+# follows it after a moment, after so long, and then after twice as long each time.
+_AGAIN_EVERY: Final = 10_000
+_AGAIN_LATEST: Final = 600_000
 _REFUSED_EVERY: Final = 60_000  # ms between two events for announcements that do not count: anybody can make them
 
 
@@ -25,6 +30,8 @@ class AnnouncedDataSet:
         self._unsaved: MembersRecord | None = None
         self._connected = False
         self._announce_at: int | None = None
+        self._again_at = 0  # what was displaced is not announced again before this time
+        self._pause = _AGAIN_EVERY
         self._refused_at = -_REFUSED_EVERY
 
     def attach(self, channel: str, publish: Callable[[bytes], None]) -> None:
@@ -65,15 +72,26 @@ class AnnouncedDataSet:
 
     # Announcements of others.
 
-    def hear(self, found: DataSet) -> bool:
+    def hear(self, found: DataSet, now: int) -> bool:
         """Take over an announcement of this data set. False for one that is not newer than what we have."""
         before = -1 if self._newest is None else self._newest.number
-        if found.number >= before:  # an older one may be sent again by anybody, and ours is to follow it
+        if found.number >= before:
             self._announce_at = None
+        else:
+            self.displaced(now)
         if found.number <= before:
             return False
         self._take(found)
         return True
+
+    def displaced(self, now: int) -> None:
+        """Announce again, since something else has the place of the announcement at the broker: newcomers would take
+        the channel for an open one, or ask those who were members once. Another member may be first."""
+        if self._connected and self._announce_at is None:
+            wait = _ANNOUNCE_AFTER + secrets.randbelow(_ANNOUNCE_AFTER)
+            self._announce_at = max(now + wait, self._again_at)
+            self._again_at = self._announce_at + self._pause
+            self._pause = min(2 * self._pause, _AGAIN_LATEST)
 
     def refusal(self, found: DataSet, why: str, now: int) -> list[KindRefused]:
         """Return the event for an announcement that does not count, if there was none just now."""
@@ -91,7 +109,7 @@ class AnnouncedDataSet:
 
     def connected(self, now: int) -> None:
         self._connected = True
-        self._announce_at = now + _ANNOUNCE_AFTER
+        self._announce_at, self._pause = now + _ANNOUNCE_AFTER, _AGAIN_EVERY
 
     def disconnected(self) -> None:
         self._connected = False

@@ -367,9 +367,11 @@ class MembersChannel:
 
     def _hear_announcement(self, payload: bytes) -> None:
         found = read_announcement(payload, self._session.name)
+        ours, now = self._announced.record, self._now().mono
+        if ours is not None and (found is None or found.data_set != ours.data_set):
+            self._announced.displaced(now)
         if found is None:
             return
-        ours = self._announced.record
         if ours is None and self._store.messages(self._session.name):
             detail = (
                 "a members' channel is announced under this name, and it is an open channel, with a history, here: "
@@ -380,7 +382,7 @@ class MembersChannel:
             self._find(MembersRecord(self._session.name, found.data_set, found.payload), found.creator)
         elif found.data_set != ours.data_set:
             self._refuse(found, f"another data set is announced here; ours is {self.data_set}")
-        elif self._announced.hear(found):
+        elif self._announced.hear(found, now):
             self._join()
 
     def _refuse(self, found: DataSet, why: str) -> None:
