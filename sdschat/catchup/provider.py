@@ -5,6 +5,7 @@ Pure: packets come from a `HistoryLibrary`, pages go to whoever carries them, an
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol
@@ -28,6 +29,7 @@ SLOW: Final = 1_000  # milliseconds for a page
 GIVES_WAY: Final = 300_000  # milliseconds afterwards, in which it takes nobody's place, and gives its own at once
 _GIVING_WAY: Final = 1024  # peers remembered
 _ID_BYTES: Final = 64  # of an id without its packet, about
+_SHA256: Final = re.compile("[0-9a-f]{64}")
 _LOOKED: Final = 32  # stretches looked into for one page
 
 
@@ -188,7 +190,7 @@ class HistoryProvider:
                 serving.left = 0
                 break
             if self._given is not None:
-                some = [self._given(peer, one) for one in some]
+                some = [given for one in some if _fits(given := self._given(peer, one))]
             found += some
             room -= sum(len(one.raw) or _ID_BYTES for one in some)
         packets = tuple(one.raw for one in found if one.raw)
@@ -228,8 +230,8 @@ class HistoryProvider:
 
 
 def _fits(one: StoredMessage) -> bool:
-    """True if there is something to send, and it is not too large."""
-    return bool(one.raw or one.sender_id) and len(one.raw) <= PACKET_BYTES
+    """True if there is something to send, and a page takes it: of ids alone, those that are a SHA-256."""
+    return len(one.raw) <= PACKET_BYTES if one.raw else bool(one.sender_id and _SHA256.fullmatch(one.key.message_id))
 
 
 def _rest(stretch: Stretch, last: LogKey, newest_first: bool) -> Stretch:

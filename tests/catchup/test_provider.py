@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from sdschat.catchup import LogKey
-from sdschat.catchup.provider import GIVES_WAY, PAGE_BYTES, PAGE_PACKETS, PLACE, SERVED, SLOW, HistoryProvider
+from sdschat.catchup import HIGHEST, LOWEST, LogKey
+from sdschat.catchup.provider import (
+    GIVES_WAY,
+    PAGE_BYTES,
+    PAGE_PACKETS,
+    PLACE,
+    SERVED,
+    SLOW,
+    HistoryProvider,
+    StoredMessage,
+)
 from sdschat.catchup.responder import AT_ONCE, ReadingBudgets
-from sdschat.catchup.values import LEAF, Declined, Frame, Stretch, Want
+from sdschat.catchup.values import LEAF, Declined, Frame, HistoryPage, IdOnly, Stretch, Want
+from sdschat.wire.catchup_codec import decode_page, encode_page
 from tests.catchup.compare import some_keys
 from tests.catchup.world import Keys, Peer, World
 
@@ -39,6 +49,21 @@ def test_a_page_of_several_stretches_has_no_more_bytes_than_it_may() -> None:
     sizes = [sum(map(len, page.packets)) for page in pages]
     assert sum(sizes) == 50_000
     assert max(sizes) <= PAGE_BYTES + 1000  # the last message may exceed it
+
+
+def test_an_id_alone_that_is_no_sha_256_is_left_out_of_a_page() -> None:
+    """A member of a private channel that gives nothing older to newcomers may make such an id. The page with it could
+    not be encoded, and the newcomer got no history of anybody."""
+    keys = [(1, f"{1:064x}"), (2, "not a hash"), (3, f"{3:064x}"), (4, f"{4:040x}")]
+    ann = Peer("ann", keys, 1)
+    provider = HistoryProvider(ann, lambda peer, one: StoredMessage(one.key, b"", "eve"))
+    want = Want((Stretch(LOWEST, HIGHEST),), 100)
+    assert provider.want("bob", Frame(1, 1, want), want, 0) is None
+    (shipment,) = provider.ship(0, ReadingBudgets())
+    page = decode_page(encode_page(shipment.page))
+    assert isinstance(page, HistoryPage)
+    assert page.ids == tuple(IdOnly(LogKey(*keys[at]), "eve") for at in (0, 2))
+    assert page.last
 
 
 def test_more_peers_than_are_served_at_a_time_are_told_that_we_are_busy() -> None:
