@@ -92,8 +92,7 @@ class Spool:
     def _begin(self) -> None:
         self._first = self.seq - len(self._waiting) + 1
         self._path = self._spool / f"{self.tap}-{self._first:012}{SUFFIX}"
-        self._descriptor = os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        self._descriptor = _locked(self._path)
         self._size = 0
 
     def seal(self) -> Path | None:
@@ -115,23 +114,34 @@ class Spool:
             self._spool.rmdir()  # fails, and the folder stays, if another recorder uses it
 
 
-def recover(path: Path) -> Path | None:
-    """Seal the spool of a run that ended without doing so. None if that run is still active or left no whole line."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        whole = path.read_bytes()
-        end = whole.rfind(b"\n") + 1
-        if end == 0:
-            path.unlink()
-            return None
-        os.ftruncate(descriptor, end)
-        os.fsync(descriptor)
-        return _publish(path)
-    except BlockingIOError:
-        return None
-    finally:
+def _locked(path: Path) -> int:
+    """Return the descriptor of a new file with a lock. Another recorder that starts at this moment may have taken the
+    empty file for one that was left, and removed it: then make it again."""
+    while True:
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if os.fstat(descriptor).st_nlink:
+            return descriptor
         os.close(descriptor)
+
+
+def recover(path: Path) -> Path | None:
+    """Seal the spool of a run that ended without doing so. None if that run is still active, or sealed it meanwhile, or
+    left no whole line."""
+    with contextlib.suppress(BlockingIOError, FileNotFoundError):
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            whole = path.read_bytes()
+            end = whole.rfind(b"\n") + 1
+            if end:
+                os.ftruncate(descriptor, end)
+                os.fsync(descriptor)
+                return _publish(path)
+            path.unlink()
+        finally:
+            os.close(descriptor)
+    return None
 
 
 def _publish(path: Path) -> Path:

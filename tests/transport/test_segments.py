@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import fcntl
 import json
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.transport import segments
-from sdschat.transport.segments import SPOOL, DuplicateFilter, Recorded, Spool
+from sdschat.transport.segments import SPOOL, DuplicateFilter, Recorded, Spool, recover
 from tests.cli.processes import ROOT
 
 
@@ -80,6 +81,36 @@ def test_the_spool_of_a_run_that_goes_on_is_left_alone(tmp_path: Path) -> None:
     running.flush()
     assert Spool(tmp_path, "tap2").recovered == []
     running.close()
+    assert len(recorded(tmp_path)) == 1
+
+
+def test_a_recorder_that_starts_takes_no_new_spool_for_one_that_was_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It looked between the making of the file and its lock, and removed the file: all of that segment was lost."""
+    lock, others = fcntl.flock, iter([1])
+
+    def lock_late(descriptor: int, how: int) -> None:
+        if how == fcntl.LOCK_EX and next(others, 0):
+            Spool(tmp_path, "tap2")
+        lock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", lock_late)
+    spool = Spool(tmp_path, "tap1")
+    spool.take(heard(1))
+    spool.flush()
+    spool.close()
+    assert recorded(tmp_path) == [("tap1", 1, heard(1).payload)]
+
+
+def test_a_spool_that_its_run_seals_meanwhile_is_no_error(tmp_path: Path) -> None:
+    """A recorder that started at this moment was told that the folder cannot be written."""
+    spool = Spool(tmp_path, "tap1")
+    spool.take(heard(1))
+    spool.flush()
+    (path,) = (tmp_path / SPOOL).iterdir()
+    spool.close()
+    assert recover(path) is None
     assert len(recorded(tmp_path)) == 1
 
 
