@@ -128,6 +128,10 @@ class JournalWriter:
         self._rejections.update(self._counted)
         self._counted = {}
 
+    def rolled_back(self) -> None:
+        """Drop the counts of the transaction, which was not committed."""
+        self._counted = {}
+
     def _checkpoints(
         self, last: JournalRow, before: Mapping[str, ChannelTally], after: Mapping[str, ChannelTally]
     ) -> Iterator[JournalRow]:
@@ -183,9 +187,13 @@ class JournalWriter:
         if over <= 0:
             return 0
         connection.execute("BEGIN IMMEDIATE")
-        gone = [(place,) for place, _ in connection.execute(_OLDEST, (over,)).fetchall()]
-        connection.executemany("DELETE FROM journal WHERE place = ?", gone)
-        connection.execute("COMMIT")
+        try:
+            gone = [(place,) for place, _ in connection.execute(_OLDEST, (over,)).fetchall()]
+            connection.executemany("DELETE FROM journal WHERE place = ?", gone)
+            connection.execute("COMMIT")
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
         self._kept -= len(gone)
         return len(gone)
 

@@ -244,6 +244,7 @@ class Store(UserState):
                     connection.execute("ROLLBACK")
             if isinstance(error, DiskFull):
                 self.reserve.free()
+            self._journal.rolled_back()
             raise
         self._wipe_due |= transaction.wipes
         self.wipe()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import typing
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import cycle
 from pathlib import Path
 
@@ -13,6 +16,7 @@ from sdschat.sds import events as ev
 from sdschat.sds.config import Config
 from sdschat.sds.state import Ready
 from sdschat.sds.values import AckState, Evidence, HistoryEntry, Message, Now, Reason
+from sdschat.store.errors import StoreError
 from sdschat.store.journal import JournalRow, journal_of, journal_rows, json_lines
 from sdschat.store.journal_writer import JournalSettings
 from sdschat.store.store import Store
@@ -254,6 +258,40 @@ def test_rejections_of_a_transaction_that_failed_are_not_counted(tmp_path: Path)
         store.commit([], [refused])
         with Store.open_read_only(store.path, CODEC) as reader:
             assert reader.rejections() == {"lobby": {"no_kind": 2}}
+
+
+@contextmanager
+def refused_by_the_disk(store: Store, what: int, name: str) -> Iterator[None]:
+    """Let one kind of statement fail."""
+    store.connection.set_authorizer(
+        lambda action, one, *more: sqlite3.SQLITE_DENY if (action, one) == (what, name) else sqlite3.SQLITE_OK
+    )
+    with pytest.raises(StoreError):
+        yield
+    store.connection.set_authorizer(None)
+
+
+def test_rejections_of_a_commit_that_failed_are_not_counted_with_the_next_one(tmp_path: Path) -> None:
+    """They were, where something without rejections was saved before the same was tried again."""
+    refused = JournalRow("rejected", "lobby", START, 0, cause="no_kind")
+    with Store.open(tmp_path / "p" / "sdschat.db", CODEC) as store:
+        with refused_by_the_disk(store, sqlite3.SQLITE_TRANSACTION, "COMMIT"):
+            store.commit([], [refused])
+        with store.transaction() as transaction:
+            transaction.set_draft("lobby", "half a", START)
+        store.commit([], [refused])
+        with Store.open_read_only(store.path, CODEC) as reader:
+            assert reader.rejections() == {"lobby": {"no_kind": 1}}
+
+
+def test_a_journal_that_cannot_be_trimmed_keeps_nobody_from_saving(tmp_path: Path) -> None:
+    """The transaction stayed open, so that the next one could not begin: the database was called damaged."""
+    with Store.open(tmp_path / "p" / "sdschat.db", CODEC) as store:
+        store.commit([], _rows(20))
+        with refused_by_the_disk(store, sqlite3.SQLITE_DELETE, "journal"):
+            store.trim_journal(5, 10)
+        store.commit([], _rows(1))
+        assert store.trim_journal(5, 100) == 16
 
 
 def test_json_lines_hold_every_column(tmp_path: Path) -> None:
