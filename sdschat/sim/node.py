@@ -87,7 +87,7 @@ CHANNEL = "lobby"
 
 
 class Copied(NamedTuple):
-    """A disk, as `Seen` knows it."""
+    """A disk, as `NodeRecord` knows it."""
 
     horizon: int
     log: dict[str, int]

@@ -172,6 +172,6 @@ _MAKERS: Final[dict[str, Callable[[Codec, int, str], bytes]]] = {
     "unknown_fields": _unknown_fields,
     "no_kind": _no_kind,
     "self_reference": _self_reference,
-    "id_conflict": _unreadable,  # made of a message that its receiver has (acts.py)
+    "id_conflict": _unreadable,  # made of a message that its receiver has (`actions.py`)
 }
 MALFORMED: Final = tuple(_MAKERS)

@@ -204,7 +204,7 @@ def _but(settings: Settings) -> Settings:
 
 
 def _malformed(draw: Random, scenario: Scenario) -> Scenario:
-    """Return packets that break a rule each."""
+    """Let packets come that break a rule each."""
     for number in range(draw.randint(2, 8)):
         node, at = draw.randrange(len(scenario.plans)), draw.randint(1, scenario.heal_at - 1)
         scenario = _more(scenario, Action(at, "malformed", node, number, draw.choice(MALFORMED)))

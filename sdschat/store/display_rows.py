@@ -86,8 +86,8 @@ class ChannelInfo(NamedTuple):
 
 
 def shown(channel: str, row: Any, body: Any | None = None) -> DisplayMessage:
-    """Return the message of a row of `SHOWN_COLUMNS`, and of (raw, sum) of its packet if wanted. Raises `Altered` if
-    not even its position in the log is intact."""
+    """Return the message of a row of `SHOWN_COLUMNS`, and of (raw, sum) of its packet if wanted. Raises `RowAltered`
+    if not even its position in the log is intact."""
     entry = log_entry(row[:_WIDTH])
     nick, text, verdict, sent_at, checksum = row[_WIDTH : _WIDTH + 5]
     outgoing = row[_WIDTH + 5 :]

@@ -46,7 +46,8 @@ def condition_for(search: str) -> Condition:
 
 
 def plain_condition(search: str) -> Condition:
-    """Return the same condition without the index, for an altered index: slower, and correct."""
+    """Return a condition without the index, for an altered index: slower, and it also finds words within longer
+    ones, and of letters beyond ASCII only the same case."""
     words = _words(search)[:_MAX_WORDS] or [search.strip()]
     where = " AND ".join("instr(lower(text.text), lower(?)) > 0" for _ in words)
     return Condition("text", "text.place", where, tuple(words))

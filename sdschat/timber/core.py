@@ -87,7 +87,7 @@ class EngineState:
         self.writing: Agenda[PostId] = Agenda()
         self.touched = TouchedEvents()
         self.drafts: dict[int, DraftRow] = {}
-        self.last_draft = 0  # the largest number of a draft: none is given twice
+        self.last_draft = 0  # the largest number of a draft: none is given twice in one run
         self.numbers: dict[int, int] = {}  # our last event number, by slot
         self.named: list[PostId] = []  # events that came into the tree in this step
         self.where: dict[PostId, TreeNode] = {}  # the first operation in front of the checkpoint with each event
