@@ -11,10 +11,12 @@ from sdschat.identity.key_book import KeyStanding
 from sdschat.mvds.values import Message
 from sdschat.node.events import DirectRefused, DirectSaid, PresenceChanged
 from sdschat.node.sync import direct_limits as limits_module
+from sdschat.node.sync.extension import sync_extension
 from sdschat.sds.events import StateChanged
 from sdschat.sds.values import AckState
 from tests.node.catching import start, stop
 from tests.node.test_direct import direct
+from tests.node.test_private_outsiders import used_up
 from tests.node.worlds import Member, World, world
 
 
@@ -50,9 +52,9 @@ def test_of_whom_the_user_never_wrote_to_no_more_is_taken_than_a_share(
                 direct(eve).send("ann", text)
                 await _heard(ann, text)
             direct(eve).send("ann", "too much")
-            direct(eve).send("ann", "far too much")
             refused = await ann.until(DirectRefused)
             assert "never wrote" in refused.why
+            direct(eve).send("ann", "far too much")
             await asyncio.sleep(0.7)
             assert len(direct_texts(ann)) == 2
             assert len(ann.of(DirectRefused)) == 1
@@ -159,6 +161,19 @@ def test_the_limits_are_not_for_whom_the_user_verified(tmp_path: Path, monkeypat
             ann.node.gate.book.set_standing(eve.node.sender_id, KeyStanding.VERIFIED, 0)
             direct(eve).send("ann", "you know me")
             await _heard(ann, "you know me")
+
+    asyncio.run(story())
+
+
+def test_the_limits_are_not_for_members_of_a_private_channel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits_module, "PEERS", 0)
+
+    async def story() -> None:
+        async with world(tmp_path) as w:
+            ann, bob, _ = await used_up(w)
+            (name,) = bob.node.sessions
+            sync_extension(bob.node, name).direct.send(ann.node.sender_id, "we are members")
+            await _heard(ann, "we are members")
 
     asyncio.run(story())
 

@@ -263,7 +263,7 @@ class DirectMessaging:
         )
 
     def _acknowledged(self, found: str, peer: str) -> None:
-        row = next((row for row in self._rows if row.message_id == found), None) or self.messages.one(found)
+        row = self.messages.one(found)  # it went out, so it is saved
         if row is None or not row.own:
             return  # the other one gave us the same message: nothing of ours is delivered by that
         self._rows.append(row._replace(state=int(AckState.ACKED)))
