@@ -106,12 +106,16 @@ def no_collection() -> Iterator[None]:
             gc.enable()
 
 
+class Busy(PipelineProblem):
+    """Another process holds the lock."""
+
+
 @contextmanager
 def alone(file: Path, otherwise: str) -> Iterator[None]:
-    """Hold a lock on this file until the process ends. Raises PipelineProblem if another one holds it."""
+    """Hold a lock on this file meanwhile. Raises Busy, with the text `otherwise`, if another process holds it."""
     with file.open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise PipelineProblem(otherwise) from error
+            raise Busy(otherwise) from error
         yield

@@ -28,6 +28,7 @@ from pyarrow import fs
 from sdschat.audit import schemas
 from sdschat.audit.answers import METRICS, answers
 from sdschat.audit.errors import PipelineProblem
+from sdschat.audit.processes import Busy, alone
 from sdschat.lake.sources.batch import arrow_schema
 
 BRONZE, SILVER, GOLD = "bronze", "silver", "gold"
@@ -94,6 +95,7 @@ _LEFT: Final = 86_400  # seconds after which nobody uses a folder there any more
 _KEPT_HOURS: Final = 1  # a reader that began before a replacement may go on for so long
 _MANY: Final = 32  # files in one part of a table, from which on they are made fewer
 _REFUSED_IN_PATHS: Final = frozenset("[]^%")  # the library takes the path for a part of a URL, which has none of these
+_TIDY_LOCK: Final = ".tidy.lock"
 _DESCRIBED: Final = re.compile(r"sdschat tables, version (\d+)")
 WRITTEN_BY: Final = f"sdschat tables, version {schemas.VERSION}"
 
@@ -236,14 +238,27 @@ class Tables:
         system.delete_dir(path)
 
     def tidy(self) -> None:
-        """Make fewer files of many small ones in bronze."""
-        for table in PARTED:
-            there = self._look(table)
-            parts = Counter(_parts_of(there.get_add_actions(flatten=True)) if there else ())
-            if there and any(files > _MANY for files in parts.values()):
-                there.optimize.compact()
+        """Make fewer files of many small ones in bronze, unless somebody else does so just now.
+
+        Of two who did so with the same files, the library would let both: each row would be there twice. So this is
+        done where a lock can be held, which is in a folder, and on the table as it is then.
+        """
+        many = [table for table in PARTED if self._has_many_files(table)]
+        if self.folder is None or not many:
+            return
+        with contextlib.suppress(Busy), alone(self.folder / _TIDY_LOCK, "others do it"):
+            for table in many:
                 self._seen.pop(table, None)
-                self._forget_old(table)
+                there = self._look(table)
+                if there is not None and self._has_many_files(table):
+                    there.optimize.compact()
+                    self._seen.pop(table, None)
+                    self._forget_old(table)
+
+    def _has_many_files(self, table: type) -> bool:
+        there = self._look(table)
+        parts = Counter(_parts_of(there.get_add_actions(flatten=True)) if there else ())
+        return any(files > _MANY for files in parts.values())
 
     def _committed(self, table: type) -> None:
         """Wait until the commit that was just made is on the disk: files that a later commit names as taken in are not

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sdschat.audit.errors import PipelineProblem
+from sdschat.audit.processes import alone
 from sdschat.audit.schemas import FIELD, Journal, Whole
 from sdschat.store.journal import json_lines
 from sdschat.store.reader import Reader
@@ -22,7 +23,7 @@ for module in ("duckdb", "pyarrow", "deltalake"):
 from sdschat.lake.ingest import ingest
 from sdschat.lake.sources.batch import table_of
 from sdschat.lake.tables import PLACES, Overtaken, Tables
-from tests.lake.bronze import rows_in
+from tests.lake.bronze import rows_in, stored
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +86,17 @@ def test_a_table_without_its_log_of_commits_is_named(field: Path, tmp_path: Path
         added(Tables(str(tmp_path)), [database(field, "bob")], read_ms=2)
 
 
+def test_a_damaged_file_of_a_table_is_named_by_whoever_reads_it(field: Path, tmp_path: Path) -> None:
+    made, other = Tables(str(tmp_path)), tmp_path / "other.jsonl"
+    added(made, [database(field, "ann")], read_ms=1)
+    with Reader.open(database(field, "ann"), SdsCodec()) as reader:
+        other.write_text("".join(f"{line}\n" for line in json_lines(reader.journal())))
+    for file in made.files(Journal):
+        Path(file).write_bytes(b"PAR1")
+    with pytest.raises(PipelineProblem, match=f"DuckDB cannot read or write the lake in {tmp_path}"):
+        added(made, [other], read_ms=2)
+
+
 def test_many_small_files_become_few(field: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sdschat.lake.tables._MANY", 3)
     with Reader.open(database(field, "ann"), SdsCodec()) as reader:
@@ -96,6 +108,39 @@ def test_many_small_files_become_few(field: Path, tmp_path: Path, monkeypatch: p
         made.refresh()
     assert len(rows_in(made, Journal)) == 12
     assert len(made.files(Journal)) <= 8  # of two channels: that of the program itself, and lobby
+
+
+def small_files(lake: Path) -> Tables:
+    made = Tables(str(lake))
+    for seq in range(8):
+        made.append(Journal, stored(Journal, [Journal(FIELD, 1, "ann", "boot", seq, 5, 0, "", "sent")]))
+    return made
+
+
+def test_of_two_writers_that_make_files_fewer_none_doubles_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second looked at the table before the first was done."""
+    made = small_files(tmp_path / "lake")
+    monkeypatch.setattr("sdschat.lake.tables._MANY", 3)
+    one, other = Tables(made.root), Tables(made.root)
+    assert len(one.files(Journal)) == len(other.files(Journal)) == 8
+    one.tidy()
+    other.tidy()
+    made.refresh()
+    assert sorted(event.seq for event in rows_in(made, Journal)) == list(range(8))
+    assert len(made.files(Journal)) == 1
+
+
+def test_where_somebody_else_makes_files_fewer_they_are_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = small_files(tmp_path)
+    monkeypatch.setattr("sdschat.lake.tables._MANY", 3)
+    with alone(tmp_path / ".tidy.lock", "busy"):
+        made.tidy()
+    made.refresh()
+    assert len(made.files(Journal)) == 8
 
 
 def test_what_a_killed_audit_left_on_its_way_is_removed_a_day_later(tmp_path: Path) -> None:
