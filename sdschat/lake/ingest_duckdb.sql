@@ -29,13 +29,15 @@ SELECT run_id, channel, node, MAX(as_of) AS as_of
 FROM (SELECT run_id, channel, node, as_of FROM known_node UNION ALL SELECT run_id, channel, node, as_of FROM logged) AS every
 GROUP BY ALL;
 
--- Which readings are not older than a known one?
+-- Which readings are not older than a known one? Of each log one, where several databases of a node were read.
 CREATE TABLE fresh AS
 SELECT n.*
 FROM read_node AS n
 LEFT JOIN reached AS r USING (run_id, channel, node)
 WHERE r.as_of IS NULL OR n.as_of >= r.as_of
-QUALIFY ROW_NUMBER() OVER (PARTITION BY n.run_id, n.channel, n.node ORDER BY n.as_of DESC, n.read_ms DESC) = 1;
+QUALIFY ROW_NUMBER() OVER (
+  PARTITION BY n.run_id, n.channel, n.node ORDER BY n.as_of DESC, n.read_ms DESC, n.number
+) = 1;
 
 -- Which of these say something else than all earlier ones of the same database?
 CREATE TABLE new_node AS
@@ -44,11 +46,11 @@ FROM fresh
 ANTI JOIN known_node
 USING (run_id, channel, node, as_of, horizon, claimed, claimed_fingerprint, counted, counted_fingerprint);
 
--- What do nodes say to lack? With the time of the reading that it belongs to.
+-- What do nodes say to lack, in these readings? With the time of the reading.
 CREATE VIEW new_declared AS
 SELECT d.run_id, d.node, d.channel, d.message_id, d.kind, d.at_ms, n.as_of, n.read_ms
 FROM read_declared AS d
-JOIN new_node AS n USING (run_id, channel, node)
+JOIN new_node AS n USING (run_id, channel, node, number)
 EXCEPT SELECT run_id, node, channel, message_id, kind, at_ms, as_of, read_ms FROM known_declared;
 
 -- Which messages do the readings have? With their numbers, as `evidence.sql` and `copies.sql` compute them.
@@ -60,7 +62,7 @@ SELECT m.* REPLACE (
     ARRAY_TO_STRING(deps, CHR(31)), digest)) AS version_key
 )
 FROM read_message AS m
-SEMI JOIN fresh USING (run_id, channel, node, as_of, read_ms);
+SEMI JOIN fresh USING (run_id, channel, node, number);
 
 -- Which versions of messages are new? What a version says is its number.
 CREATE VIEW new_version AS

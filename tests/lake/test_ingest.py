@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sdschat.audit.schemas import FIELD, Journal, KnownVersion, Message, Node, Quarantine, Whole
+from sdschat.audit.schemas import FIELD, Declared, Journal, KnownVersion, Message, Node, Quarantine, Whole
 from sdschat.store.journal import json_lines
 from sdschat.store.reader import Reader
 from sdschat.wire.sds_codec import SdsCodec
@@ -230,6 +230,36 @@ def test_where_the_newest_copy_is_broken_an_older_one_beside_it_counts(field: Pa
     added(made, [database(newer, "bob"), database(field, "bob")], read_ms=1)
     assert (len(rows_in(made, Message)), len(rows_in(made, Node))) == (len(WORDS), 1)
     assert {Path(row.source) for row in rows_in(made, Quarantine)} == {database(newer, "bob")}
+
+
+def with_odd_event(field: Path, copy: Path, place: str) -> Path:
+    """Return a copy of bob's database with an altered event at this place of its journal."""
+    shutil.copytree(field, copy)
+    row = f"SELECT {place}, 'odd', 1, 1, 0 FROM journal"
+    change(copy, "bob", f"INSERT OR REPLACE INTO journal (place, event, ts_ms, mono_us, sum) {row}")
+    return database(copy, "bob")
+
+
+def test_of_two_copies_that_are_equally_far_each_message_is_taken_once(field: Path, tmp_path: Path) -> None:
+    """The first by path has an altered event, so that the log of the second is read too."""
+    odd = with_odd_event(field, tmp_path / "a", "min(place) + 2")
+    shutil.copytree(field, tmp_path / "b")
+    made = Tables(str(tmp_path / "lake"))
+    added(made, [odd, database(tmp_path / "b", "bob")], read_ms=1)
+    assert (len(rows_in(made, Message)), len(rows_in(made, Node))) == (len(WORDS), 1)
+    assert {row.again for row in rows_in(made, Message)} == {False}
+
+
+def test_what_an_older_copy_says_to_lack_is_not_said_of_the_newest(field: Path, tmp_path: Path) -> None:
+    """The newest has an altered event, so that the log of the older one is read too."""
+    odd = with_odd_event(field, tmp_path / "a", "max(place) + 1")
+    shutil.copytree(field, tmp_path / "b")
+    gap = "INSERT INTO gap (channel, message_id, reason, at, charged_to, sum) SELECT 1, 'ab', 'lost', 7, '', 0"
+    change(tmp_path / "b", "bob", gap)
+    made = Tables(str(tmp_path / "lake"))
+    added(made, [odd, database(tmp_path / "b", "bob")], read_ms=1)
+    assert [Path(row.source) for row in rows_in(made, Node)] == [odd]
+    assert rows_in(made, Declared) == []
 
 
 def test_a_log_is_taken_and_told_of_where_what_its_node_lacks_cannot_be_read(field: Path, tmp_path: Path) -> None:
