@@ -26,6 +26,12 @@ def test_of_a_folder_only_whole_sources_are_taken(tmp_path: Path) -> None:
         find([tmp_path / "nowhere"])
 
 
+def test_profiles_of_all_names_are_taken(tmp_path: Path) -> None:
+    """A profile has the name of a nick, which may begin like a file that is still being written."""
+    write(tmp_path, "_ann/sdschat.db", ".bob/sdschat.db", "cleo/sdschat.db", "_tmp/d.db")
+    assert [path.parent.name for path in find([tmp_path]).files] == [".bob", "_ann", "cleo"]
+
+
 def test_what_is_passed_over_is_known_by_its_reason(tmp_path: Path) -> None:
     write(tmp_path, "field/a.db", "field/notes.txt", "elsewhere/b.db")
     (tmp_path / "field/gone.db").symlink_to("nothing.db")

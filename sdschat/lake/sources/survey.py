@@ -25,6 +25,7 @@ UNREADABLE: Final = "a folder that cannot be read"
 SPECIAL: Final = "neither file nor folder"
 _BESIDE_DATABASE: Final = ("-wal", "-shm", "-journal", ".lock", ".reserve")
 _OF_PROFILES: Final = frozenset({"identity.key"})
+_PROFILE: Final = "sdschat.db"  # in the folder of a profile, which is called as its user wanted
 _BESIDE: Final = ("", "-wal")  # the latest writes of a database are in a second file
 
 
@@ -64,6 +65,7 @@ def within(folder: Path) -> Iterator[tuple[str | None, os.DirEntry[str] | Path]]
     """Yield each file in order, with the reason if it is skipped.
 
     What is still being written (its name begins with a dot or _) or belongs to a database or profile is not yielded.
+    The folder of a profile is of a name that its user chose.
     """
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -72,7 +74,8 @@ def within(folder: Path) -> Iterator[tuple[str | None, os.DirEntry[str] | Path]]
         return
     names = {entry.name for entry in entries}
     for entry in entries:
-        if entry.name.startswith((".", "_")) or _belongs(entry.name, names):
+        begun = entry.name.startswith((".", "_")) and not os.path.isfile(os.path.join(entry.path, _PROFILE))
+        if begun or _belongs(entry.name, names):
             continue
         if entry.is_dir(follow_symlinks=False):
             yield from within(Path(entry.path))
