@@ -42,13 +42,21 @@ def connected(scratch: str) -> Iterator[DuckDBPyConnection]:
 
 
 @contextmanager
-def open_duck(folder: Path) -> Iterator[DuckLake]:
+def connected_for(tables: Tables) -> Iterator[tuple[DuckDBPyConnection, Path]]:
+    """Connect to DuckDB for work on a lake, with a folder until its end. Raises PipelineProblem for a damaged file."""
     with TemporaryDirectory(prefix="sdschat-") as scratch, connected(scratch) as connection:
         try:
-            yield DuckLake(connection, Tables(str(folder)))
+            yield connection, Path(scratch)
         except duckdb.Error as error:
             said = str(error).splitlines()[0]
-            raise PipelineProblem(f"DuckDB cannot read or write the lake in {folder}: {said}") from error
+            raise PipelineProblem(f"DuckDB cannot read or write the lake in {tables.root}: {said}") from error
+
+
+@contextmanager
+def open_duck(folder: Path) -> Iterator[DuckLake]:
+    tables = Tables(str(folder))
+    with connected_for(tables) as (connection, _):
+        yield DuckLake(connection, tables)
 
 
 class DuckLake(LakeEngine):

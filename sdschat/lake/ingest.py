@@ -14,13 +14,12 @@ from contextlib import suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 from sdschat.audit import schemas
 from sdschat.audit.errors import PipelineProblem
 from sdschat.lake.compare import LakeComparison, New
-from sdschat.lake.duck import DuckLake, connected
+from sdschat.lake.duck import DuckLake, connected_for
 from sdschat.lake.sources import survey
 from sdschat.lake.sources.batch import table_of
 from sdschat.lake.staging import Source, stage
@@ -40,15 +39,15 @@ class Added(NamedTuple):
 
 
 def ingest(tables: Tables, paths: Sequence[Path], run_id: str, read_ms: int) -> list[Added]:
-    with TemporaryDirectory(prefix="sdschat-") as scratch, connected(scratch) as connection:
-        intake = _Intake(LakeComparison(connection, tables, Path(scratch), run_id, read_ms), tables, Path(scratch))
+    with connected_for(tables) as (connection, scratch):
+        intake = _Intake(LakeComparison(connection, tables, scratch, run_id, read_ms), tables, scratch)
         return intake.ingest(paths)
 
 
 def quarantined(tables: Tables, paths: Sequence[Path]) -> list[schemas.Quarantine]:
     """Return the parts of these files that could not be read, now or earlier, and were not repaired since."""
-    with TemporaryDirectory(prefix="sdschat-") as scratch, connected(scratch) as connection:
-        return LakeComparison(connection, tables, Path(scratch), "", 0).quarantined(map(str, paths))
+    with connected_for(tables) as (connection, scratch):
+        return LakeComparison(connection, tables, scratch, "", 0).quarantined(map(str, paths))
 
 
 class _Intake:
@@ -203,7 +202,7 @@ class ChannelNow(NamedTuple):
 
 def channels_now(tables: Tables) -> list[ChannelNow]:
     """Return the totals of all channels, by what was recorded of them and what their nodes' journals say."""
-    with TemporaryDirectory(prefix="sdschat-") as scratch, connected(scratch) as connection:
+    with connected_for(tables) as (connection, _):
         lake = DuckLake(connection, tables)
         lake.name(schemas.Packet, "packet")
         lake.name(schemas.Journal, "journal")
