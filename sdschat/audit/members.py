@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from glob import escape
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -239,7 +240,7 @@ def _left_over(replicas: list[_Replica], deleted: Mapping[str, int]) -> Iterator
         kept = set(one.waiting).union(*(found for message_id, found in one.texts.items() if message_id not in back))
         known = {text for other in replicas for message_id in gone for text in other.texts.get(message_id, ())}
         wanted = {text.encode() for text in known - kept if len(text.encode()) >= _LEAST}
-        for path in sorted(one.path.parent.glob(f"{one.path.name}*")) if wanted and not back else ():
+        for path in sorted(one.path.parent.glob(f"{escape(one.path.name)}*")) if wanted and not back else ():
             if count := _count(path, wanted):
                 yield MembersFinding(one.channel, one.node, "deleted", f"{path} has {count} of the deleted texts")
 

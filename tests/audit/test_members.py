@@ -162,6 +162,15 @@ def test_words_of_a_deleted_post_in_any_file_of_a_profile_are_found(field: Path)
     assert _details(found) == [("deleted", f"{left} has 1 of the deleted texts")]
 
 
+def test_words_of_a_deleted_post_are_found_beside_a_database_with_brackets_in_its_name(field: Path) -> None:
+    path = database(field, "bob")
+    copy = path.rename(path.with_name("bob [1].db"))
+    copy.with_name("bob [1].db-old").write_text(f"an old page: {SECRET}")
+    paths = (database(field, "ann"), copy, field / "before")
+    said = CliRunner().invoke(program, ["audit", *map(str, paths)], standalone_mode=False)
+    assert "bob [1].db-old has 1 of the deleted texts" in said.stdout
+
+
 def test_a_member_that_another_database_does_not_have_is_found(field: Path) -> None:
     with closing(sqlite3.connect(database(field, "bob"))) as connection, connection:
         query = "SELECT channel, name, value FROM timber_row WHERE name LIKE 'slot/1'"
