@@ -23,7 +23,9 @@ def test_an_unfinished_or_outdated_verdict_is_not_reported(tmp_path: Path, capsy
         return run(["pipeline", "report", "--lake", str(lake), "-o", str(tmp_path / "page.html"), "--engine", "duckdb"])
 
     assert report() == 2
-    assert "an audit was broken off" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "an audit was broken off" in said
+    assert f"sdschat pipeline audit --lake {lake} --engine duckdb." in said
     with open_duck(lake) as there:
         judge.refine(there)
         judge.consolidate(there)

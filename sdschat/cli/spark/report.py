@@ -61,9 +61,10 @@ def command(lake: str, output: Path, engine: str, target: SparkTarget) -> None:
 
     with common.open_lake_engine(target, lake, engine) as there:
         if not there.has_verdict():
+            same = "" if engine == common.SPARK else f" --engine {engine}"
             raise CommandProblem(
                 f"The verdict in {lake} is not about all that is in it: an audit was broken off, or rows came in "
-                f"since the last one. Make it anew first: sdschat pipeline audit --lake {shlex.quote(lake)}.",
+                f"since the last one. Make it anew first: sdschat pipeline audit --lake {shlex.quote(lake)}{same}.",
                 WRONG_USE,
             )
         with common.step("figures"):
