@@ -51,7 +51,7 @@ def page(data: ReportData, cache: Path | None = None) -> str:
         body += _channel(part, drawn, alone=len(audit.channels) == 1)
     if len(audit.channels) > len(shown):
         left = counted(len(audit.channels) - len(shown), "more channel is", "more channels are")
-        body.append(f'<p class="note">{left} in the tables of the lake.</p>')
+        body.append(f'<p class="note">{left} not in this page; an audit with --json has all of them.</p>')
     body.append(section("Where this comes from", "", tables.provenance(data)))
     return document(f"sdschat report: {result}", "".join(body), drawn)
 

@@ -38,7 +38,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[object]], numbers: It
         "<tr>" + "".join(f"<td{_side(at, right)}>{_cell(cell)}</td>" for at, cell in enumerate(row)) + "</tr>"
         for row in rows[:_SHOWN]
     )
-    more = f'<p class="legend">{len(rows) - _SHOWN:,} more in the tables.</p>' if len(rows) > _SHOWN else ""
+    more = f'<p class="legend">{len(rows) - _SHOWN:,} more rows are not in this page.</p>' if len(rows) > _SHOWN else ""
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{more}'
 
 
