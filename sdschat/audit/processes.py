@@ -6,14 +6,17 @@ import fcntl
 import gc
 import os
 import pickle
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from signal import SIGKILL
-from typing import IO, Final, TypeVar
+from typing import IO, TYPE_CHECKING, Final, TypeVar
 
 from sdschat.audit.errors import PipelineProblem
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -47,7 +50,7 @@ def _beside(work: Callable[[Sequence[T]], R], portion: Sequence[T]) -> Iterator[
             if not child:
                 _give(given, work, portion)
             stack.callback(os.waitpid, child, 0)
-            stack.callback(os.kill, child, SIGKILL)
+            stack.callback(os.kill, child, signal.SIGKILL)
         yield answer
 
 
@@ -71,6 +74,28 @@ def end_with_parent(end: Callable[[], object]) -> None:
         end()
 
     threading.Thread(target=wait, daemon=True).start()
+
+
+@contextmanager
+def spawned(count: int) -> Iterator[ProcessPoolExecutor]:
+    """Start processes that leave Ctrl+C to this one. They end with it, and where an error ends the work."""
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import active_children, get_context
+
+    others = set(active_children())
+    # A fork would share the threads' locks of the libraries that are loaded here.
+    with ProcessPoolExecutor(count, get_context("spawn"), _follow_the_parent) as pool:
+        try:
+            yield pool
+        except BaseException:  # the remaining results are not wanted any more
+            for process in set(active_children()) - others:
+                process.terminate()
+            raise
+
+
+def _follow_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it goes to all processes of a terminal
+    end_with_parent(lambda: os._exit(1))
 
 
 def processors() -> int:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from functools import cache, partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import pyarrow.parquet
 
-from sdschat.audit.processes import size_of
+from sdschat.audit.processes import size_of, spawned
 from sdschat.audit.schemas import Quarantine
 from sdschat.audit.sources.databases import Reading
 from sdschat.audit.sources.packets import Memory
@@ -41,8 +39,7 @@ def stage(sources: Sequence[Source], folder: Path, run_id: str, read_ms: int) ->
     if processes < 2 or sum(sizes.values()) < _MUCH:
         return list(map(job, sources))
     largest_first = sorted(sources, key=lambda source: -sizes[source])
-    # A fork would share the threads' locks of the libraries that are loaded here.
-    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+    with spawned(processes) as pool:
         return list(pool.map(job, largest_first))
 
 

@@ -5,19 +5,16 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-import os
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
-from multiprocessing import active_children, get_context
 from pathlib import Path
 
 from sdschat.audit.errors import PipelineProblem
-from sdschat.audit.processes import alone, end_with_parent
+from sdschat.audit.processes import alone, spawned
 from sdschat.audit.verdict import counted
 from sdschat.experiment.grid.gridfile import Run, cost
 from sdschat.experiment.runs import PLACE, SimRun, command_of, do_run, made_by
@@ -31,22 +28,10 @@ def on_processes(jobs: int, journal: Path | None) -> Work:
         if jobs == 1 or len(runs) < 2:
             yield from (do_run(run, journal) for run in runs)
             return
-        others = set(active_children())
-        with ProcessPoolExecutor(min(jobs, len(runs)), get_context("spawn"), _follow_the_parent) as pool:
-            try:
-                yield from _each_done(pool, runs, functools.partial(do_run, journal=journal), 2 * jobs)
-            except BaseException:  # the remaining results are not wanted any more
-                for process in set(active_children()) - others:
-                    process.terminate()
-                raise
+        with spawned(min(jobs, len(runs))) as pool:
+            yield from _each_done(pool, runs, functools.partial(do_run, journal=journal), 2 * jobs)
 
     return work
-
-
-def _follow_the_parent() -> None:
-    """Leave Ctrl-C, which goes to all processes of a terminal, to the parent, and end when the parent ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    end_with_parent(lambda: os._exit(1))
 
 
 def _each_done(
