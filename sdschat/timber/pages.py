@@ -13,6 +13,7 @@ from sdschat.timber.states import state_for
 from sdschat.timber.values import CheckpointMark, Packet, Reason, StatePage, StateWanted, chained
 
 STATES_AN_HOUR: Final = 3  # for one peer, who may lose some pages or start again; there are others to ask
+MADE_AN_HOUR: Final = 12  # for one peer, also where no page is left for it: to make a large one takes a second
 _FEW: Final = 16  # pages: of a small state there may be as many
 _HOUR: Final = 60 * MINUTE
 _PAGES_A_ROUND: Final = 40  # full ones in a `sync_interval`: so fast a peer may give all, beyond its turn
@@ -31,10 +32,11 @@ class GivenState(NamedTuple):
 class _Paged(NamedTuple):
     """Pages that a peer was given."""
 
-    until: int  # when the last one is on its way no more
-    page: int  # the number of the last one
-    number: int  # how many since `since`
     since: int
+    until: int  # when the last one is on its way no more
+    page: int = -1  # the number of the last one
+    number: int = 0  # how many since `since`
+    made: int = 0  # large states that were made for it since then
 
 
 class _Rest(NamedTuple):
@@ -70,7 +72,7 @@ class StateGiver:
             self.newest[peer] = max(wanted.number, self.newest.get(peer, 0))
             core.compact()
             if not self._may_give_again(peer):
-                made = self._make(peer)
+                made = self._make(peer, asked)
                 if made is None:
                     return
                 self.given = made
@@ -88,14 +90,17 @@ class StateGiver:
 
     def _may_page(self, peer: tuple[bytes, bool], page: int, total: int) -> bool:
         """True if a peer may have a page now: a request is small, and a state may be large."""
-        mono = self.core.mono
-        paged = self.paged.get(peer)
-        if paged is None or mono >= paged.since + _HOUR:
-            paged = _Paged(mono, -1, 0, mono)
+        mono, paged = self.core.mono, self._paged(peer)
         if paged.number >= STATES_AN_HOUR * max(total, _FEW) or (mono < paged.until and page <= paged.page):
             return False
-        self.paged[peer] = _Paged(mono + self.core.config.retry // 8, page, paged.number + 1, paged.since)
+        until = mono + self.core.config.retry // 8
+        self.paged[peer] = paged._replace(until=until, page=page, number=paged.number + 1)
         return True
+
+    def _paged(self, peer: tuple[bytes, bool]) -> _Paged:
+        """Return what a peer was given in this hour."""
+        mono, paged = self.core.mono, self.paged.get(peer)
+        return _Paged(mono, mono) if paged is None or mono >= paged.since + _HOUR else paged
 
     def _may_give_again(self, peer: bytes) -> bool:
         """True if the state that was made last is not old, and is for this peer too."""
@@ -104,13 +109,16 @@ class StateGiver:
             return False
         return given.only_to in (None, peer) and given.mark in (core.replica.base, core.replica.mark)
 
-    def _make(self, peer: bytes) -> GivenState | None:
-        state = state_for(self.core.replica, peer)
+    def _make(self, peer: bytes, asked: bool) -> GivenState | None:
+        """Return the state for a peer, if there is one, and not too many were made for it."""
+        paged = self._paged((peer, asked))
+        state = state_for(self.core.replica, peer) if paged.made < MADE_AN_HOUR else None
         if state is None:
             return None
         raw = self.core.codec.encode_state(state)
         size = limits.PAGE_BYTES
         bodies = [raw[start : start + size] for start in range(0, len(raw), size)]
+        self.paged[peer, asked] = paged._replace(made=paged.made + (len(bodies) > _FEW))
         return GivenState(state.mark, bodies, None if state.mark == self.core.replica.base else peer, set())
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from sdschat.timber import limits
+from sdschat.timber import limits, pages
 from sdschat.timber.events import StateAdopted
 from sdschat.timber.limits import MAX_TEXT_BYTES, PAGE_BYTES
-from sdschat.timber.states import state_at_compaction
-from sdschat.timber.values import CheckpointMark, Message, Now, Packet, Refusal, StatePage, StateWanted, Sync
+from sdschat.timber.replica import Replica
+from sdschat.timber.states import state_at_compaction, state_for
+from sdschat.timber.values import CheckpointMark, Message, Now, Packet, Refusal, State, StatePage, StateWanted, Sync
 from tests.timber.group import SETTINGS, Group, Node
 from tests.timber.world import CODEC
 
@@ -227,6 +228,27 @@ def test_old_clocks_of_a_peer_that_are_sent_again_use_up_nothing_of_what_it_asks
         group.time += SETTINGS["retry"] // 8
         group.deliver("ann", Sync(CheckpointMark(0, b""), ((0, 1),), bytes(32), ()), "cas")
     assert given(group, StateWanted(group.now.wall, 0), "cas")
+
+
+def test_a_large_state_is_not_made_again_and_again_for_one_peer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One who was removed, or old packets of its, had it made for each question while others talk: a second each time,
+    also when no page was left for it."""
+    monkeypatch.setattr(limits, "PAGE_BYTES", 64)
+    group = removed()
+    made: list[bytes] = []
+
+    def counted(replica: Replica, member: bytes) -> State | None:
+        made.append(member)
+        return state_for(replica, member)
+
+    monkeypatch.setattr(pages, "state_for", counted)
+    for number in range(60):
+        group["ann"].engine.say(f"more {number}", group.now)
+        group.carry(group["ann"])
+        group.settle(4 * SETTINGS["retry"])
+        group.deliver("ann", StateWanted(group.now.wall, 0), "cas")
+    cas = made.count(group["cas"].id)
+    assert pages.STATES_AN_HOUR <= cas <= 4 * pages.MADE_AN_HOUR, "by two, for what it asks and for its clocks"
 
 
 def test_old_packets_of_others_do_not_hide_a_removal(monkeypatch: pytest.MonkeyPatch) -> None:
