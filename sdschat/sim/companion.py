@@ -12,7 +12,7 @@ from sdschat.catchup.index import RangeIndex, split
 from sdschat.catchup.peers import HistorySource, Rests
 from sdschat.catchup.provider import HistoryProvider, StoredMessage
 from sdschat.catchup.session import CatchUpSession
-from sdschat.catchup.values import LOWEST, Frame, LogKey, RangeSummary
+from sdschat.catchup.values import HIGHEST, LOWEST, Ask, Frame, LogKey, Question, QuestionKind, RangeSummary
 from sdschat.mvds.pages import Pages
 from sdschat.sds.memory import MemoryStore
 from sdschat.sds.state import Ready
@@ -24,6 +24,7 @@ from sdschat.wire.catchup_codec import Records, SyncCodec
 _GROUP = b"pages of the simulated channel  "
 _SETTLE = 300  # milliseconds from connecting to comparing
 _CODEC = SyncCodec()
+_ODD = 5  # parts or cells: fewer than a comparison asks for
 
 
 class Parcel(NamedTuple):
@@ -33,6 +34,13 @@ class Parcel(NamedTuple):
     to: str
     what: str
     packet: bytes
+
+
+def odd_question(frm: str, to: str, number: int) -> Parcel:
+    """Return a question that no comparison asks, such as for no cells. Each number asks another one."""
+    kinds = list(QuestionKind)
+    question = Question(kinds[number % len(kinds)], LOWEST, HIGHEST, number // len(kinds) % _ODD)
+    return Parcel(frm, to, "sync", _CODEC.encode_frame(Frame(number, 1, Ask(number, (question,)))))
 
 
 class MemoryLog:

@@ -3,6 +3,7 @@ production code of `sdschat.catchup` and MVDS, over the same bad network."""
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ from sdschat.sds.values import ChannelRow, Now, Put, Write
 from sdschat.sim.actions import act
 from sdschat.sim.check_events import check_events
 from sdschat.sim.check_state import check_sizes, check_writes
-from sdschat.sim.companion import Companion, Disk, Parcel
+from sdschat.sim.companion import Companion, Disk, Parcel, odd_question
 from sdschat.sim.node import SimNode
 from sdschat.sim.oracle import NodeRecord
 from sdschat.sim.scenario import Action, Violation
@@ -51,8 +52,13 @@ class HistoryWorld(World):
             node = self.nodes[action.node]
             node.kill()
             node.gone = True
-        else:
-            act(self, action)
+            return
+        act(self, action)
+        if action.verb == "garbage":
+            here = [node for node in self.nodes if node.index in self.companions and node.online]
+            for one, other in itertools.pairwise(here):
+                names = (self.companions[node.index].name for node in (one, other))
+                self._post(one, odd_question(*names, action.number))
 
     def came_back(self) -> int:
         """Note that the faults are over, and everyone is there. Return for how many milliseconds yet something is done
