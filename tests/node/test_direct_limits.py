@@ -206,3 +206,24 @@ def test_limits_of_direct_messages_are_for_a_day() -> None:
     assert "have sent too much" in limits.exceeded("another", 1)
     assert limits.exceeded("0", limits_module.DAY) == ""
     assert limits.exceeded("another", limits_module.DAY) == ""
+
+
+def test_beyond_a_number_of_people_those_who_wrote_before_are_heard_and_the_others_told_of_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits_module, "PEERS", 2)
+    limits = limits_module.DirectLimits()
+    assert [limits.exceeded(peer, 0) for peer in ("ann", "bob")] == ["", ""]
+    assert "2 people" in limits.exceeded("cas", 0)
+    assert limits.exceeded("bob", 0) == ""
+    assert [limits.first(peer) for peer in ("cas", "dan", "ann")] == [True, False, True]
+    assert limits.exceeded("cas", limits_module.DAY) == limits.exceeded("ann", limits_module.DAY) == ""
+    assert "2 people" in limits.exceeded("bob", limits_module.DAY)
+    assert [limits.first(peer) for peer in ("bob", "ann")] == [True, True], "it is another day"
+
+
+def test_messages_without_a_text_take_room_too() -> None:
+    limits, empty = limits_module.DirectLimits(), Message(bytes(32), 1, b"")
+    assert limits.exceeded("ann", 0) == ""
+    limits.count("ann", [empty] * (limits_module.BYTES_OF_ONE // 1024))
+    assert "too much" in limits.exceeded("ann", 0)
