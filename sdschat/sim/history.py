@@ -55,10 +55,9 @@ class HistoryWorld(World):
             return
         act(self, action)
         if action.verb == "garbage":
-            here = [node for node in self.nodes if node.index in self.companions and node.online]
+            here = [companion for companion in self.companions.values() if companion.node.online]
             for one, other in itertools.pairwise(here):
-                names = (self.companions[node.index].name for node in (one, other))
-                self._post(one, odd_question(*names, action.number))
+                self._post(one.node, odd_question(one.name, other.name, action.number))
 
     def came_back(self) -> int:
         """Note that the faults are over, and everyone is there. Return for how many milliseconds yet something is done
