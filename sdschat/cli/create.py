@@ -13,10 +13,10 @@ import click
 from sdschat.cli.errors import WRONG_USE, CommandProblem, in_the_chat, say
 from sdschat.cli.invite import how_to_join, limits, print_link
 from sdschat.cli.options import Chosen, channel_options
-from sdschat.cli.session import further_options, mqtt_options
+from sdschat.cli.session import further_options, mqtt_options, refuse_nick
 from sdschat.node.members.saved import create_members, create_private_members
 from sdschat.node.private.record import create_private, invite_link, private_state
-from sdschat.node.profile import Profile, open_profile
+from sdschat.node.profile import Profile, keep_first_nick, open_profile
 from sdschat.node.view.user_texts import UserTexts, last_broker
 
 _NOT_SINCE_JOIN: Final = (
@@ -113,8 +113,11 @@ def command(
 
 def _opened(chosen: Chosen, in_chat: str) -> Profile:
     """Open the profile. `in_chat`: the command of the chat that does the same, if there is one."""
+    refuse_nick(chosen)
     with in_the_chat(in_chat) if in_chat else nullcontext():
-        return open_profile(chosen.database, chosen.settings)
+        profile = open_profile(chosen.database, chosen.settings)
+    keep_first_nick(profile, chosen.nick, time.time_ns() // 1_000_000)
+    return profile
 
 
 def _refuse(options: Mapping[str, object]) -> None:

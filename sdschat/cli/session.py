@@ -23,7 +23,7 @@ from sdschat.node.members.opening import members_extension
 from sdschat.node.network import MqttNetwork
 from sdschat.node.node import Node
 from sdschat.node.private.links import broker_of
-from sdschat.node.profile import DATABASE, Profile, open_profile, profile_name
+from sdschat.node.profile import DATABASE, Profile, keep_first_nick, open_profile, profile_name
 from sdschat.node.store_client.events import StoreLeft
 from sdschat.node.view.members import fork_words
 from sdschat.store.errors import ProfileInUse, StoreError
@@ -66,12 +66,17 @@ def run_node(
     `data_set`: of the first channel, which is a members' channel then.
     `takes_another`: if the profile is in use and the user did not name it, take the next one that is free.
     """
-    for problem in problems_with("", chosen.nick):
-        raise CommandProblem(problem, WRONG_USE)
+    refuse_nick(chosen)
     if narrate:
         _announce(chosen)
     log_to_file()
     return asyncio.run(_session(chosen, body, channels, narrate, catches_up, keeps, takes_another, data_set))
+
+
+def refuse_nick(chosen: Chosen) -> None:
+    """Raise CommandProblem for a nick that no message can have."""
+    for problem in problems_with("", chosen.nick):
+        raise CommandProblem(problem, WRONG_USE)
 
 
 def mqtt_options(chosen: Chosen) -> tuple[MqttOptions, bool]:
@@ -163,6 +168,8 @@ async def _session(
     network = MqttNetwork(options, chosen.settings, embedded=embedded)
     node = Node(profile, chosen.nick, chosen.settings, network)
     _keep_name(chosen, node)
+    with contextlib.suppress(StoreError):  # the disk is full: the chat says so
+        keep_first_nick(profile, chosen.nick, node.clock.now().wall)
     node.broker = "" if embedded else str(options.address)
     node.broker_options = further_options(chosen)
     node.prepare(lambda: _install(node, catches_up))

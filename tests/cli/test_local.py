@@ -392,3 +392,16 @@ def test_doctor_says_where_a_profile_cannot_be_made(tmp_path: Path) -> None:
 
 def test_a_time_that_no_calendar_has_is_written_as_its_number() -> None:
     assert moment(2**63 - 1) == zoned(2**63 - 1) == f"@{2**63 - 1}"
+
+
+def test_whoever_names_the_profile_alone_goes_by_its_nick_in_a_members_channel_too(tmp_path: Path) -> None:
+    """The nick was kept with the first message of SDS, and there is none: one went by the name of the user."""
+    for name in ("ann", "bob"):
+        assert run(tmp_path, "create", "yard", "--members", "--name", name).returncode == 0
+    status = run(tmp_path, "timber", "status", "yard", "--profile", "ann", "--json").stdout
+    assert [one["nick"] for one in json.loads(status)["committee"]] == ["ann"]
+
+
+def test_a_nick_that_no_message_can_have_makes_no_channel(tmp_path: Path) -> None:
+    done = run(tmp_path, "create", "yard", "--members", "--name", "a\nb", "--profile", "ann")
+    assert (done.returncode, "nick" in done.stderr) == (2, True)

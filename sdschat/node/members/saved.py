@@ -98,11 +98,11 @@ def muted(reader: Reader) -> set[str]:
 
 
 def saved_log(reader: Reader, channel: str, me: str, nick: str) -> PostLog:
-    """Return the log as it is now. `me` is our sender id, `nick` our nick."""
+    """Return the log as it is now. `me` is our sender id; `nick` our nick, if our key went by none yet."""
     engine, record = _engine(reader, channel), load_record(reader, channel)
     data_set = engine.data_set if record is None else record.data_set  # the engine has none before a state came
     waiting = list(waiting_posts(engine.drafts(), data_set, me, nick))
-    return _log(engine, _nicks(reader) | {me: nick}, me, waiting)
+    return _log(engine, {me: nick} | _nicks(reader), me, waiting)
 
 
 def _log(engine: TimberEngine, nicks: dict[str, str], me: str, waiting: Iterable[MemberPost] = ()) -> PostLog:
@@ -127,7 +127,7 @@ def saved_status(reader: Reader, channel: str, rounds: int, nick: str, me: str) 
     if snapshot is None or not engine.data_set:
         drafts = 0 if snapshot is None else len(snapshot.drafts)
         return ChannelStatus(record.data_set.hex(), "knocking", [], 0, "", "", [], 0, 0, 0, 0, drafts, 0)
-    nicks = _nicks(reader) | {me: nick}
+    nicks = {me: nick} | _nicks(reader)
     committee = []
     for member in engine.members():
         sender = sender_of(member.member)
