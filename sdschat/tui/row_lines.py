@@ -37,7 +37,7 @@ from sdschat.tui.themes import Line, LineStyle
 _MARK: Final = Style(reverse=True, underline=True)  # underlined too: a selected row may be reverse itself
 _WORD: Final = re.compile(r"\w+")
 _MOST: Final = 16
-_REMARKS: Final = {Doubt.NEW_KEY: "time", Doubt.UNPROVEN: "remark", Doubt.FORGERY: "refused"}  # names of styles
+_DOUBTS: Final = {Doubt.UNPROVEN: "remark", Doubt.FORGERY: "refused"}  # names of styles
 _ISOLATED: Final = re.compile(f"{ISOLATE}[^{END_OF_ISOLATE}]*{END_OF_ISOLATE}")
 
 
@@ -290,7 +290,7 @@ def _marks(entry: MessageItem, wide: bool, line_style: LineStyle, around: Surrou
     """Return the marks at the right of a message: remark, late, state, id."""
     marks: list[Line] = []
     if entry.remark:
-        marks.append([Segment(entry.remark, line_style.style(_REMARKS[entry.doubt]))])
+        marks.append([Segment(entry.remark, line_style.style(_DOUBTS.get(entry.doubt, "time")))])
     if entry.late:
         marks.append([Segment("late", line_style.style("late"))])
     if entry.fate is not None:

@@ -8,8 +8,9 @@ from pathlib import Path
 from sdschat.node.events import DirectSaid
 from sdschat.node.sync.extension import install, sync_extension
 from sdschat.node.tools.fault_injection import Injection
-from sdschat.node.view.values import Shown
+from sdschat.node.view.values import Shown, Verdict
 from sdschat.tui.model.items import Fate, Phase
+from sdschat.tui.model.words import when
 from tests.tui.hostile.judge import judge
 from tests.tui.hostile.test_hostile import written
 from tests.tui.stage import Stage, stage, staged
@@ -348,3 +349,45 @@ async def test_a_search_of_a_conversation_goes_on_before_or_after_what_it_found(
         ["line 0", "line 1"],
         ["line 1", "line 2"],
     ]
+
+
+@staged(peers=("bob",), syncs=True, size=(120, 30))
+async def test_what_was_written_long_before_it_came_says_when(s: Stage) -> None:
+    """It stands where it came, by that time: "are you still there?" of last night looked like one of now."""
+    await all_here(s)
+    whisper(s, "are you still there?")
+    await s.until_text("2 @bob")
+    model = s.app.workspace.models[s.app.order[1]]
+    (shown,) = model.conversation.messages()
+    assert "written" not in model.entry_for(shown).remark
+    day_before = shown._replace(message_id="f" * 64, sent_at=shown.received_at - 86_400_000)
+    assert model.entry_for(day_before).remark == f"new key, written {when(day_before.sent_at, shown.received_at)}"
+    known = day_before._replace(message_id="e" * 64, verdict=Verdict.KNOWN)
+    await s.press("alt+2")
+    model.replace_row(model.entry_for(known))
+    s.app.log_view.refresh_rows()
+    await s.until(lambda: f"written {when(known.sent_at, known.received_at)}" in "\n".join(s.log()), "the mark")
+
+
+def test_the_line_above_what_is_new_stands_below_what_was_read_before_a_restart(tmp_path: Path) -> None:
+    """An unsent message opened the conversation, and nothing of it was in memory: the line stood above all of it."""
+
+    async def story() -> None:
+        async with stage(tmp_path, peers=("bob",), syncs=True) as s:
+            await all_here(s)
+            await s.peers["bob"].node.close(0.1)
+            await s.until_text("alone here")
+            await s.enter("/msg bob first")
+        async with stage(tmp_path, syncs=True) as s:
+            assert [s.app.label(name) for name in s.app.order] == ["lobby", "@bob"]
+            bob = s.world.start("bob", "lobby", before=install).node
+            await s.until(lambda: bool(bob.sessions["lobby"].presence.keys), "ann's key")
+            sync_extension(bob, "lobby").direct.send(s.app.node.sender_id, "second")
+            await s.until(lambda: s.app.workspace.models[s.app.order[1]].unread == 1, "it came")
+            await s.press("alt+2")
+            places = [
+                next(at for at, line in enumerate(s.log()) if each in line) for each in ("first", " new ", "second")
+            ]
+            assert places == sorted(places)
+
+    asyncio.run(story())

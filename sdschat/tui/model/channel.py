@@ -288,8 +288,9 @@ class ChannelModel:
 
     def _count_new(self, entry: MessageItem, looking: bool) -> None:
         """Count a message of another as unread until it was on the screen."""
-        if not entry.own:
-            self.unread_line.add(entry, self.timeline.messages(), looking=looking)
+        if not entry.own:  # of a conversation that was not looked at yet, nothing is in memory
+            rows = self.timeline.messages() if self.loaded else self._rows.above(entry.key)
+            self.unread_line.add(entry, rows, looking=looking)
 
     @property
     def unread(self) -> int:

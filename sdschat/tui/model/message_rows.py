@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from sdschat.node.view.conversations import Conversations
 from sdschat.node.view.values import Conversation, Key, Shown, Verdict
@@ -13,9 +13,10 @@ from sdschat.tui.model.from_events import entry_of, mention_of
 from sdschat.tui.model.items import Doubt, MessageItem, Quote, first_line
 from sdschat.tui.model.own_fates import OwnFates
 from sdschat.tui.model.timeline import Timeline
-from sdschat.tui.model.words import clean_name, nick_text, short, tagged_nick
+from sdschat.tui.model.words import clean_name, nick_text, short, tagged_nick, when
 
 _QUOTED: Final = 80
+_ON_ITS_WAY: Final = 60_000  # milliseconds that a message to one participant takes at most while both are here
 
 
 class MessageRows:
@@ -36,6 +37,7 @@ class MessageRows:
         self._timeline = timeline
         self._fates = fates
         self._late = late
+        self._is_talk = conversation.partner() is not None
         self.watch_for(words)
 
     def watch_for(self, words: Sequence[str]) -> None:
@@ -45,6 +47,10 @@ class MessageRows:
     def after(self, mark: Key | None, most: int) -> list[MessageItem]:
         """Return the first messages after a place in the log, at most so many."""
         return [self.plain(shown) for shown in self.conversation.messages(after=mark or (0, ""), limit=most)]
+
+    def above(self, key: Key) -> list[MessageItem]:
+        """Return the message above a place in the log, if there is one."""
+        return [self.plain(shown) for shown in self.conversation.messages(before=key, limit=1)]
 
     def plain(self, shown: Shown) -> MessageItem:
         """Return the row with nothing that has to be looked up, but for whose message it answers."""
@@ -60,7 +66,7 @@ class MessageRows:
     def full(self, shown: Shown) -> MessageItem:
         answered = self._answered(shown.reply_to) if shown.reply_to else None
         entry = self._row(shown, answered, self._quote(shown.reply_to, answered) if shown.reply_to else None)
-        changes: dict[str, object] = {}
+        changes: dict[str, Any] = {}
         if entry.own:
             changes["fate"] = self._fates.read(entry, self.conversation)
         if shown.message_id in self._late:
@@ -69,9 +75,13 @@ class MessageRows:
             changes["verified"] = True
             if entry.doubt is Doubt.NEW_KEY:
                 changes |= {"remark": "", "doubt": Doubt.NONE}
+        if self._is_talk and not entry.own and 0 < entry.sent_at < entry.received_at - _ON_ITS_WAY:
+            # It stands where it came, by that time: its author wrote it while we, or they, were away.
+            written = f"written {when(entry.sent_at, entry.received_at)}"
+            changes["remark"] = ", ".join(filter(None, (changes.get("remark", entry.remark), written)))
         if tag := self._view.tag_of(entry.sender_id, entry.nick):
             changes["tag"] = clean_name(tag)
-        return replace(entry, **changes) if changes else entry  # type: ignore[arg-type]
+        return replace(entry, **changes) if changes else entry
 
     def _answered(self, message_id: str) -> MessageItem | None:
         entry = self._timeline.entries.get(message_id)
