@@ -35,7 +35,7 @@ def delivery_sentence(
     lacking = [person for person in here if person.sender_id not in known | perhaps]
     since = max((person.came_at for person in people if person.own), default=0)  # who was here before is not known
     told = [
-        _lack(lacking, written_at, now, came_later=0 < since <= written_at),
+        _lack(lacking, written_at, now, came_since=0 < since <= written_at),
         _have([person for person in here if person.sender_id in perhaps], "perhaps has it", "perhaps have it"),
     ]
     first = "; ".join(filter(None, told))
@@ -108,13 +108,14 @@ def _have(people: list[Participant], one: str, several: str) -> str:
     return f"{names} {one if len(people) == 1 else several}" if people else ""
 
 
-def _lack(people: list[Participant], written_at: int, now: int, *, came_later: bool) -> str:
-    """Return who has not confirmed, and why. `came_later`: it is known who was here when the message was written."""
+def _lack(people: list[Participant], written_at: int, now: int, *, came_since: bool) -> str:
+    """Return who has not confirmed, and why. `came_since`: it is known who came after the message was written, for the
+    first time or again."""
     if not people:
         return ""
     lack = _have(people, "has not confirmed", "have not confirmed")
     why = [
-        f"{'came later, ' if came_later and one.came_at > written_at else ''}{_reason(one, written_at, now)}"
+        f"{'came since then, ' if came_since and one.came_at > written_at else ''}{_reason(one, written_at, now)}"
         for one in people[:_REASONS]
     ]
     if len(people) == 1:

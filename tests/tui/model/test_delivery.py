@@ -40,11 +40,12 @@ def test_it_says_who_spoke_since_without_naming_it() -> None:
 
 
 def test_it_says_who_came_after_it_was_written_if_that_is_known() -> None:
-    """The cells count who was here then, so that all may have it though this one has not."""
+    """The cells count who was here then, so that all may have it though this one has not. Whoever was here, went and
+    came back was said to have come later."""
     bob = person("bob", 5000)._replace(came_at=NOON + 4000)
     own = OwnFate(AckState.UNACKED, 1, 0, ())
     found = delivery_sentence(own, [ME._replace(came_at=NOON - 1), bob], NOON, NOW)
-    assert found.startswith("bob has not confirmed: came later, last heard 36s ago, with no word of it")
+    assert found.startswith("bob has not confirmed: came since then, last heard 36s ago, with no word of it")
     before = delivery_sentence(own, [ME._replace(came_at=NOON + 1), bob], NOON, NOW)
     assert before.startswith("bob has not confirmed: last heard 36s ago")
 
