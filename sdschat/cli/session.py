@@ -171,6 +171,7 @@ async def _session(
     with contextlib.suppress(StoreError):  # the disk is full: the chat says so
         keep_first_nick(profile, chosen.nick, node.clock.now().wall)
     node.broker = "" if embedded else str(options.address)
+    node.broker_wants_user = bool(options.address.user)
     node.broker_options = further_options(chosen)
     node.prepare(lambda: _install(node, catches_up))
     if narrate:

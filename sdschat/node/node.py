@@ -55,6 +55,7 @@ class Node:
         self.sessions: dict[str, ChannelSession] = {}
         self.pauses = Pauses(self.sessions)
         self.broker = ""  # address to invite others to; empty: the broker of this machine
+        self.broker_wants_user = False
         self.broker_options = ""  # what else a command needs to reach it, as typed
         self.recorded = set[str]()  # channels of which everything goes into a recording
         self.silent = False  # a Store: it joins private channels as somebody who writes nothing

@@ -318,6 +318,9 @@ def test_what_cannot_be_told_changes_no_exit_code(tmp_path: Path) -> None:
 
 
 def test_the_command_for_others_takes_no_channel_for_an_option() -> None:
-    node = cast("Node", SimpleNamespace(broker="mqtt://h", broker_options="", settings=make_settings({})))
+    node = cast(
+        "Node",
+        SimpleNamespace(broker="mqtt://h", broker_wants_user=False, broker_options="", settings=make_settings({})),
+    )
     assert join_command(node, "-rf") == "sdschat join --broker mqtt://h -- -rf"
     assert join_command(node, "a b") == "sdschat join 'a b' --broker mqtt://h"

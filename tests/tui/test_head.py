@@ -146,6 +146,12 @@ async def test_others_join_with_the_options_that_this_broker_needs(s: Stage) -> 
     await s.until(lambda: f"with {wanted}." in " ".join(s.text().split()), "the refusal of /invite")
 
 
+@staged()
+async def test_others_are_told_that_the_broker_wants_a_user(s: Stage) -> None:
+    s.app.node.broker, s.app.node.broker_wants_user = "mqtts://b.example:8883", True
+    assert join_command(s.app.node, "lobby") == "sdschat join lobby --broker mqtts://USER@b.example:8883"
+
+
 @staged(guest=True)
 async def test_a_guest_is_told_the_address_and_no_command_of_the_machine(s: Stage) -> None:
     said = " ".join("\n".join(s.log()).replace("»", "").split())

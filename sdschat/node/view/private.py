@@ -90,8 +90,10 @@ def is_private(node: Node, channel: str) -> bool:
 
 
 def join_command(node: Node, channel: str) -> str:
-    """Return the command with which others join an open channel or a members' channel."""
-    where = f" --broker {node.broker}" if node.broker else ""
+    """Return the command with which others join an open channel or a members' channel. USER stands for their own name
+    where the broker knows us by ours."""
+    broker = node.broker.replace("://", "://USER@", 1) if node.broker_wants_user else node.broker
+    where = f" --broker {broker}" if broker else ""
     timing = f" --timing {node.settings.timing}" if node.settings.timing != "spec" else ""
     options = f"{where}{node.broker_options}{timing}"
     if channel.startswith("-"):  # it would be taken for an option
