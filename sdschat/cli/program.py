@@ -92,7 +92,7 @@ _OTHERS_WORDS: Final = {  # for a command, in other programs
     "remove": ("kick", "ban"),
     "share": ("report",),
     "inspect": ("status", "info", "state"),
-    "doctor": ("check", "ping", "test"),
+    "doctor": ("check", "ping", "test", "repair", "fix"),
     "config": ("set", "settings", "preferences"),
     "locate": ("profile", "profiles", "whoami"),
     "serve": ("web", "browser"),
@@ -102,6 +102,7 @@ _OTHERS_WORDS: Final = {  # for a command, in other programs
     "import-identity": ("import", "restore"),
 }
 _INSTEAD: Final = {word: name for name, words in _OTHERS_WORDS.items() for word in words}
+_OF_CHAT: Final = frozenset({"leave", "part", "quit", "exit", "close"})
 _PLAIN_WORDS: Final = {"a valid integer range": "a whole number", "a valid float range": "a number"}  # for Click's
 _OF_CREATE: Final = ("--members", "--private")
 EXAMPLES: Final = """\b
@@ -127,6 +128,8 @@ class _Commands(LazyGroup):
             if args[0].replace("-", "").isalnum():
                 otherwise = f"A channel of this name is opened by: sdschat join {args[0]}."
             hint = did_you_mean(_INSTEAD.get(args[0], args[0]), COMMANDS, otherwise)
+            if args[0] in _OF_CHAT:
+                hint = "Ctrl+C twice leaves a chat, and /part in it closes one channel."
             ctx.fail(f"There is no command {args[0]!r}. {hint}")
         return super().resolve_command(ctx, args)
 

@@ -122,12 +122,26 @@ def test_wrong_use_ends_with_2_and_says_so(tmp_path: Path, arguments: tuple[str,
 
 
 @pytest.mark.parametrize(
-    ("word", "meant"), [("history", "log"), ("chat", "join"), ("import", "import-identity"), ("ls", "channels")]
+    ("word", "meant"),
+    [
+        ("history", "log"),
+        ("chat", "join"),
+        ("import", "import-identity"),
+        ("ls", "channels"),
+        ("repair", "doctor"),
+    ],
 )
 def test_a_word_of_other_programs_leads_to_ours(capsys: pytest.CaptureFixture[str], word: str, meant: str) -> None:
     """A history led to the Store, and a chat to the paths of files: the names that look most alike."""
     assert program.run([word]) == 2
     assert f"Did you mean {meant}?" in capsys.readouterr().err
+
+
+def test_whoever_would_leave_by_a_command_is_told_how_a_chat_is_left(capsys: pytest.CaptureFixture[str]) -> None:
+    """It suggested `serve` for leave, and `audit` for quit."""
+    for word in ("leave", "quit"):
+        assert program.run([word]) == 2
+        assert "Ctrl+C twice leaves a chat, and /part in it closes one channel." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", [OSError, Exception])
