@@ -149,7 +149,7 @@ class SealedTransport:
 
     def _received(self, event: base.Received) -> None:
         if not event.payload:  # the broker removes what a topic kept; it can do so at any time anyway
-            topic = self._learned.get(event.topic)
+            topic = self._learned.pop(event.topic, None)  # whoever comes back is learned again
             if topic is None:
                 _acknowledge(event)
             else:

@@ -149,6 +149,19 @@ def test_of_topics_of_presence_only_so_many_are_remembered(monkeypatch: pytest.M
     assert (len(bob.heard), len(bob.transport._learned)) == (9, 3)
 
 
+def test_those_who_left_take_no_place_among_the_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After so many had come and gone, nobody was seen to leave any more."""
+    monkeypatch.setattr(sealing, "_MAX_LEARNED", 3)
+    network = MemoryNetwork()
+    alice, bob = Member(network, "alice"), Member(network, "bob")
+    topics = [TOPICS.who(str(number)) for number in range(9)]
+    for topic in topics:
+        alice.transport.publish(topic, b"here")
+        alice.transport.publish(topic, b"", retain=True)
+    network.run()
+    assert bob.heard == [(topic, said) for topic in topics for said in (b"here", b"")]
+
+
 def test_what_is_not_passed_on_is_acknowledged_at_once() -> None:
     """Acknowledgements go out in order, so that those of all later packets would wait for one that is missing: one
     packet of anybody, empty or of no epoch, ended the recording of `tap`."""
