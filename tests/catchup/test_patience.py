@@ -340,7 +340,7 @@ def test_who_answers_after_the_end_is_compared_with_all_the_same() -> None:
     (question,) = sent(seeker)
     seeker.advance(PATIENCE_DOUBTFUL)
     seeker.heard("stranger", question._replace(what=shown([])), 700)
-    assert seeker.state is CatchUpState.DONE
+    assert not seeker.active
     seeker.heard("ann", question._replace(what=shown(KEYS)), 800)
     assert seeker.source == "ann"
     seeker.heard("ann", question._replace(what=shown(KEYS)), 900)
