@@ -189,3 +189,12 @@ def test_a_key_that_could_not_be_written_whole_leaves_no_file(
     code = program.run(["export-identity", str(tmp_path / "ann.key"), "--name", "ann", "--data-dir", str(tmp_path)])
     assert (code, "No space left on device. Choose another place" in capsys.readouterr().err) == (2, True)
     assert not (tmp_path / "ann.key").exists()
+
+
+def test_a_key_that_is_gone_is_told_where_a_new_one_is_made_for_its_profile(tmp_path: Path) -> None:
+    """One went on as somebody else without a word."""
+    dead = ("send", "lobby", "hello", "--name", "ann", "--broker", "mqtt://127.0.0.1:1")
+    assert "was gone" not in run(tmp_path, *dead).stderr
+    (profile(tmp_path, "ann") / "identity.key").unlink()
+    assert "The key of this profile was gone, so a new one was made" in run(tmp_path, *dead).stderr
+    assert "was gone" not in run(tmp_path, *dead).stderr
