@@ -149,7 +149,8 @@ def _create_private(chosen: Chosen, profile: Profile, channel: str, policy: _Pol
 def _create_members(chosen: Chosen, channel: str) -> None:
     """Make a members' channel, and print its data set."""
     options, embedded = mqtt_options(chosen)
-    where = ("" if embedded else f" --broker {options.address}") + further_options(chosen)
+    others = str(options.address).replace("://", "://USER@", 1) if options.address.user else options.address
+    where = ("" if embedded else f" --broker {others}") + further_options(chosen)
     profile = _opened(chosen, f"/create {shlex.quote(channel)} members")
     with profile.store as store:
         try:

@@ -186,6 +186,12 @@ def test_who_may_not_remove_is_refused_before_anything_is_joined(tmp_path: Path)
         assert words in done.stderr
 
 
+def test_the_command_by_which_others_join_a_members_channel_has_a_place_for_their_user(tmp_path: Path) -> None:
+    wanted = ("create", "yard", "--members", "--name", "ann", "--broker", "mqtt://ann@127.0.0.1:9")
+    made = run(tmp_path, *wanted, env={"SDSCHAT_BROKER_PASSWORD": "secret"})
+    assert "sdschat join yard --broker mqtt://USER@127.0.0.1:9." in made.stderr
+
+
 def test_where_a_members_channel_was_made_is_known_when_it_is_joined_elsewhere(tmp_path: Path) -> None:
     """Joining it without naming the broker that it was made on led to another broker, without a word."""
     made = run(tmp_path, "create", "yard", "--members", "--name", "ann", "--broker", "mqtt://127.0.0.1:9")
