@@ -1,12 +1,14 @@
 """A queue of events for the handler: in order, between two steps of the loop, also if the handler raises.
 
-Where they come from a broker, only a few are handled between two steps, so that the socket is read faster than packets
-are processed: a broker keeps a few that it cannot hand over, and drops the rest. They wait here, up to `KEPT` bytes and
-`MOST` events: of a flood that is faster than this machine, what comes next must not wait for minutes.
+Where they come from a broker, only a few are handled between two steps, or more that take `SHORT` together, so that the
+socket is read faster than packets are processed: a broker keeps a few that it cannot hand over, and drops the rest.
+They wait here, up to `KEPT` bytes and `MOST` events: of a flood that is faster than this machine, what comes next must
+not wait for minutes.
 """
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Final
@@ -14,6 +16,8 @@ from typing import Final
 from sdschat.transport.base import Event, Handler, HandlerFailed, Received
 
 AT_ONCE: Final = 8  # events of a broker between two steps of the loop
+SHORT: Final = 0.002  # seconds
+LAST: Final = 64  # packets that are handled at the end
 KEPT: Final = 16 << 20  # bytes of packets; beyond, the loop reads nothing until fewer wait
 MOST: Final = 8192  # events, likewise: some seconds of work
 
@@ -23,11 +27,12 @@ Schedule = Callable[[Callable[[], None]], object]
 class EventQueue:
     """The event queue. `schedule` runs a function soon but not now: `loop.call_soon`, or a simulated network's step."""
 
-    __slots__ = ("_at_once", "_bytes", "_due", "_handler", "_news", "_schedule", "failures")
+    __slots__ = ("_at_once", "_bytes", "_clock", "_due", "_handler", "_news", "_schedule", "failures")
 
-    def __init__(self, at_once: int | None = None) -> None:
-        """`at_once`: how many are handled between two steps. None: all that are there."""
+    def __init__(self, at_once: int | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        """`at_once`: how many are handled between two steps, however long it takes. None: all that are there."""
         self._at_once = at_once
+        self._clock = clock
         self._handler: Handler | None = None
         self._schedule: Schedule | None = None
         self._news: deque[Event] = deque()
@@ -57,8 +62,9 @@ class EventQueue:
         self._due = False
         # Not "while": a handler that causes a new event with each one would block the loop for ever.
         few = len(self._news) if self._at_once is None or self._schedule is None else self._at_once
+        until = self._clock() + SHORT
         for handled in range(len(self._news)):
-            if handled >= few and self._bytes <= KEPT and len(self._news) <= MOST:
+            if handled >= few and self._bytes <= KEPT and len(self._news) <= MOST and self._clock() >= until:
                 break
             event = self._news.popleft()
             self._bytes -= _size(event)
@@ -66,8 +72,13 @@ class EventQueue:
         self._arrange()
 
     def finish(self) -> None:
-        """Deliver the remaining events now. Events that this causes are dropped."""
+        """Deliver the remaining events now, but of packets only the first `LAST`: the end must not wait for a flood.
+        Events that this causes are dropped."""
         self._schedule = None
+        packets = [event for event in self._news if isinstance(event, Received)]
+        if len(packets) > LAST:
+            self._news = deque(event for event in self._news if not isinstance(event, Received))
+            self._news.extendleft(reversed(packets[:LAST]))
         self._drain()
         self._news.clear()
 

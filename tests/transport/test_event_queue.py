@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Callable
 
 from sdschat.transport import event_queue
-from sdschat.transport.base import Event, Received
+from sdschat.transport.base import Event, Published, Received
 from sdschat.transport.event_queue import AT_ONCE, EventQueue
 
 
@@ -20,8 +21,9 @@ class Loop:
         self.steps.popleft()()
 
 
-def queue_of(count: int, size: int = 1) -> tuple[Loop, EventQueue, list[Event]]:
-    loop, queue, handled = Loop(), EventQueue(AT_ONCE), list[Event]()
+def queue_of(count: int, size: int = 1, look: float = 1.0) -> tuple[Loop, EventQueue, list[Event]]:
+    """`look`: the seconds that pass between two looks at the clock."""
+    loop, queue, handled = Loop(), EventQueue(AT_ONCE, itertools.count(0.0, look).__next__), list[Event]()
     queue.listen(handled.append)
     queue.begin(loop.steps.append)
     for number in range(count):
@@ -43,6 +45,12 @@ def test_the_loop_is_given_back_after_a_few_events_and_none_is_lost_or_out_of_or
     assert not loop.steps
 
 
+def test_events_that_take_no_time_are_handled_until_a_moment_is_over() -> None:
+    loop, _, handled = queue_of(20 * AT_ONCE, look=event_queue.SHORT / AT_ONCE)
+    loop.step()
+    assert AT_ONCE < len(handled) <= 2 * AT_ONCE
+
+
 def test_what_would_take_too_much_memory_is_handled_before_more_is_read() -> None:
     size = event_queue.KEPT // 20
     loop, _, handled = queue_of(20 + 2 * AT_ONCE, size)
@@ -62,3 +70,11 @@ def test_at_the_end_everything_is_handled() -> None:
     _, queue, handled = queue_of(5 * AT_ONCE)
     queue.finish()
     assert len(handled) == 5 * AT_ONCE
+
+
+def test_at_the_end_of_a_flood_few_packets_are_handled_and_all_other_events() -> None:
+    _, queue, handled = queue_of(2 * event_queue.LAST)
+    queue.put(Published("mine"))
+    queue.finish()
+    assert len(topics(handled)) == event_queue.LAST
+    assert handled[-1] == Published("mine")
