@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import secrets
+import time
 
 from tests.attacks.stage import Stage, has_text, main, seconds_until
 
 _FEW = 20  # rows of the journal
+_COUNTED = "SELECT coalesce(sum(count), 0) FROM rejection"
 
 
 def junk(stage: Stage, size: int) -> bool:
@@ -22,8 +24,11 @@ def junk(stage: Stage, size: int) -> bool:
     stage.attacker.flush()
     ann.say("after the junk")
     took = seconds_until(bob, has_text(bob, "after the junk"))
+    until = time.monotonic() + _FEW
+    while stage.count("bob", _COUNTED) < size and time.monotonic() < until:  # what people say comes before the junk
+        time.sleep(0.1)
     rows = stage.count("bob", "SELECT count(*) FROM journal WHERE event = 'rejected'")
-    counted = stage.count("bob", "SELECT coalesce(sum(count), 0) FROM rejection")
+    counted = stage.count("bob", _COUNTED)
     stage.saw("rows in the journal", rows)
     stage.saw("refused packets counted", counted)
     stage.saw("seconds until an honest message is shown", f"{took:.1f}")

@@ -21,6 +21,7 @@ from tests.attacks.long_names import long_names
 from tests.attacks.lying_broker import lying_broker
 from tests.attacks.made_to_send import made_to_send
 from tests.attacks.many_keys import many_keys
+from tests.attacks.overrun import overrun
 from tests.attacks.presences import emptied
 from tests.attacks.replayed import replayed, replayed_private
 from tests.attacks.rings import rings
@@ -54,6 +55,7 @@ needs_module("iotcore")
         (lying_broker, 3),
         (made_to_send, 6),
         (many_keys, 40),
+        (overrun, 4000),
         (replayed, 300),
         (replayed_private, 300),
         (rings, 1),

@@ -1,4 +1,5 @@
-"""Messages of which only the ids are kept, counted for the user: one event stands for all of a sender."""
+"""Messages of which only the ids are kept, counted for the user: one event stands for all of a sender. And packets that
+were passed over because too many came: one event stands for all of a flood."""
 
 from __future__ import annotations
 
@@ -7,10 +8,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sdschat.node.channel.extension import ExtensionOutput, PassiveExtension
-from sdschat.node.channel.sender_limits import SenderLimits
-from sdschat.node.events import EventBody, OverLimit, OwnOverLimit
+from sdschat.node.channel.sender_limits import MINUTE, SenderLimits
+from sdschat.node.events import EventBody, OverLimit, OwnOverLimit, TroubleMet
 from sdschat.sds.events import Delivered, KeptAsId
-from sdschat.sds.values import Append, Now
+from sdschat.sds.values import Append, Now, Reason
 
 if TYPE_CHECKING:
     from sdschat.node.channel.content import ContentGate
@@ -22,6 +23,7 @@ RATE_OVER: Final = 5_000  # milliseconds over which a rate is measured
 _SENDERS: Final = 8  # counted apart; all others together, without a name
 _LATELY: Final = 10_000  # messages of which a rate is measured
 _KNOWN: Final = 4096
+PASSED_OVER: Final = "More comes in than this program can take in. What is too much comes later, from others."
 
 
 class Flood(NamedTuple):
@@ -42,11 +44,13 @@ class OverLimitCounter(PassiveExtension):
         self._changed: dict[str, None] = {}
         self._senders: OrderedDict[str, None] = OrderedDict()  # who exceeded a limit, the last one at the end
         self._told_at = -EVERY
+        self._passed_over_at = -MINUTE
         self._lately: deque[tuple[int, str]] = deque(maxlen=_LATELY)  # when, on the monotonic clock, and the sender
 
     def attach(self, session: ChannelSession) -> None:
         self._open = session.private is None
         self._since_join = session.gives_since_join
+        self._session = session
 
     def next_wake(self) -> int | None:
         return self._told_at + EVERY if self._changed or self._own > self._own_told else None
@@ -63,10 +67,10 @@ class OverLimitCounter(PassiveExtension):
         for write in ready.writes:
             if isinstance(write, Append) and write.instead_of is not None and write.instead_of.bare:
                 self._uncount(write.row.entry.sender_id)
+        events = self._note_passed_over(now.mono)
         if self.next_wake() is None or now.mono - self._told_at < EVERY:
-            return ExtensionOutput()
+            return ExtensionOutput(events=events)
         self._told_at = now.mono
-        events: list[EventBody] = []
         if self._own > self._own_told:
             self._own_told = self._own
             events.append(OwnOverLimit(self._own))
@@ -74,6 +78,18 @@ class OverLimitCounter(PassiveExtension):
         nick_of, counts = self._gate.nick_of, self._counts
         events += (OverLimit(sender, nick_of(sender), counts[sender], self._since_join) for sender in changed)
         return ExtensionOutput(events=events)
+
+    def _note_passed_over(self, mono: int) -> list[EventBody]:
+        """Count what was passed over, and tell it once for each flood."""
+        passed = self._session.live.waiting.take_passed_over()
+        if not passed:
+            return []
+        self._session.refusals.count(Reason.OVER_LIMIT, passed.total())
+        for sender_id, packets in passed.items():
+            for _ in range(packets):
+                self._note_flood(sender_id, mono)
+        before, self._passed_over_at = self._passed_over_at, mono
+        return [TroubleMet(PASSED_OVER)] if mono - before >= MINUTE else []
 
     def _is_of_no_interest(self, sender_id: str) -> bool:
         """True for whom the user ignores, and for ids that bear our name, which others made: ours are here in full."""

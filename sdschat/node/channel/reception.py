@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from sdschat.node.channel.content import ContentGate
@@ -47,10 +48,15 @@ class PacketReception:
         self._limits_of_borrowed = SenderLimits(_BORROWED, _BORROWED)
         self._watchers = watchers
         self._private = private
+        # Takes a packet out of turn by its message id, where live packets wait (`live_packets.py`).
+        self.take_named: Callable[[str], bytes | None] = _none_waits
 
-    def receive(self, now: Now, packet: bytes, source: str, outdated: bool = False) -> bool:
+    def receive(
+        self, now: Now, packet: bytes, source: str, outdated: bool = False, *, out_of_turn: bool = False
+    ) -> bool:
         """Take a packet: any bytes will do. `source`: live, store or sync. `outdated`: sealed with an earlier key.
-        False if it counts for nothing because of that."""
+        False if it counts for nothing because of that. `out_of_turn`: a person names it; so that they do not wait for
+        what a stranger waits for, only the id of such a message is kept."""
         heard = self.read(packet)
         message = self._proofs.refusal_of(heard) or heard.message
         if outdated and not self._counts_outdated(heard, message, packet):
@@ -70,7 +76,7 @@ class PacketReception:
                 self.last_heard.note(message, now)
             if message.sender_id == self._gate.identity.sender_id:
                 self._gate.note_claim(message)
-            if source == "live" and self._exceeds(message, now, borrowed):
+            if source == "live" and (self._exceeds(message, now, borrowed) or (out_of_turn and self._waits(message))):
                 if borrowed:
                     why = "nobody signed it, and its sender signs"
                     self._channel.refuse_claim(now, message, Reason.OVER_LIMIT, why)
@@ -80,6 +86,8 @@ class PacketReception:
                 self._take_borrowed(message, packet, source, now)
             else:
                 unproven = self.is_unproven(message, heard)
+                if not out_of_turn and self._gate.book.is_person(message.sender_id):
+                    self._take_named(message, now)
                 self._channel.receive_message(now, message, packet, source, unproven=unproven)
                 self._gate.copies.compare(self._channel.state, message)
                 if unproven:
@@ -87,6 +95,19 @@ class PacketReception:
                 else:
                     self._gate.copies.review(self._channel, message, now)
         return True
+
+    def _take_named(self, message: Message, now: Now) -> None:
+        """Take the packets that a message names, and that wait or were passed over: it would wait for them."""
+        for entry in message.causal_history:
+            packet = self.take_named(entry.message_id)
+            if packet is not None:
+                self.receive(now, packet, "live", out_of_turn=True)
+
+    def _waits(self, message: Message) -> bool:
+        """True if a message of a stranger would wait for others that it names."""
+        if message.kind is not MessageKind.CONTENT or self._gate.book.is_person(message.sender_id):
+            return False
+        return not all(map(self._channel.state.holds, (entry.message_id for entry in message.causal_history)))
 
     def is_unproven(self, message: Message, heard: HeardPacket | None = None) -> bool:
         """True if what a message says its sender has is no proof of it. `heard`: the packet in which it came."""
@@ -174,3 +195,7 @@ class PacketReception:
         return self._limits.exceeded(
             sender_id, now.mono, fresh=fresh, sync=sync, stranger=not book.is_person(sender_id)
         )
+
+
+def _none_waits(_message_id: str) -> None:
+    pass

@@ -33,6 +33,10 @@ class RefusalCounter:
         merged, self._merged = self._merged, Counter()
         return dict(merged)
 
+    def count(self, reason: str, packets: int) -> None:
+        """Count packets that were refused without a look into them."""
+        self._merged[reason] += packets
+
     def merge(self, channel: str, rows: Iterable[JournalRow], now: Now) -> list[JournalRow]:
         """Return the rows, but of counted ones only the first of each minute, and then a row for the others of it."""
         kept: list[JournalRow] = []

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from sdschat.node.channel.broker_answers import BrokerAnswers
 from sdschat.node.channel.content import ContentGate
-from sdschat.node.channel.echoes import SentPackets
 from sdschat.node.channel.extension import ExtensionOutput, Handler, OutgoingPacket, Watcher, heard_at, sent_to
+from sdschat.node.channel.live_packets import LivePackets
 from sdschat.node.channel.presence import FRESH, ChannelPresence, PresenceNews, PresenceRows
 from sdschat.node.channel.proofs import HeardPacket, Proofs
 from sdschat.node.channel.reception import PacketReception
@@ -89,7 +89,6 @@ class ChannelSession:
         self.presence = ChannelPresence(self.name, gate.identity, gate.book, self.proofs.signs_sync)
         self.presence_rows = PresenceRows(self.name)
         self.refusals = RefusalCounter()
-        self._sent = SentPackets()
         self._answers = BrokerAnswers()
         self.was_connected = self.leaves = False
         self._nameless: set[str] = set()  # outsiders who are here, and whose nicks are not shown
@@ -109,6 +108,7 @@ class ChannelSession:
         self._announced: Callable[[bytes], None] | None = None
         self.watchers: list[Watcher] = []  # see every packet of the channel, and must not raise
         self.reception = PacketReception(channel, gate, self.proofs, limits, self.watchers, private)
+        self.live = LivePackets(self.reception, channel, gate.book, clock, self._took, sealed=private is not None)
 
     @property
     def extensions(self) -> tuple[ChannelExtension, ...]:
@@ -221,15 +221,8 @@ class ChannelSession:
 
     def _received(self, event: base.Received) -> None:
         if event.topic == self._topics.msg:
-            if self._rests:
-                return
-            own = self._sent.message_id(event.payload)
-            if own is None or own in self.channel.state.refetch:
-                if self.reception.receive(self._clock.now(), event.payload, "live", event.outdated):
-                    self._mark_ready(self)
-            else:
-                self.channel.heard_copy(self._clock.now(), own)
-                self._mark_ready(self)
+            if not self._rests:
+                self.live.hear(event)
             return
         if event.topic == self._topics.announcement:
             if self._announced is not None:
@@ -255,6 +248,12 @@ class ChannelSession:
         if handler is not None and not event.retained and place.frm != self._gate.identity.sender_id:
             handler(place.frm, event.payload, self._clock.now())
             self._mark_ready(self)
+
+    def _took(self, problem: Exception | None) -> None:
+        if problem is None:
+            self._mark_ready(self)
+        else:
+            self._heard(base.HandlerFailed(problem, None))
 
     def _emit_presence(self, changed: PresenceNews) -> None:
         """Tell who is here, or whose clock keeps them from it, and nothing that somebody says who is no member."""
@@ -343,6 +342,7 @@ class ChannelSession:
         """End the connection, in at most so many seconds, and note in the journal that the channel is left."""
         self.leaves = True
         await self.transport.close(grace)
+        self.live.waiting.finish()
         if self.was_connected:
             self.presence_rows.went(self._gate.identity.sender_id, self._clock.now())
             self._mark_ready(self)
@@ -382,7 +382,7 @@ class ChannelSession:
             for watcher in self.watchers:
                 watcher(kind, raw, None)
             if kind in _OWN:
-                self._sent.add(raw, message_id)
+                self.live.sent.add(raw, message_id)
             self.transport.publish(self._topics.msg, raw, qos=self._qos, tag=message_id if kind in _OWN else "")
 
     def send_packets(self, packets: Sequence[OutgoingPacket]) -> None:
