@@ -138,9 +138,16 @@ class Busy(PipelineProblem):
 @contextmanager
 def alone(file: Path, otherwise: str) -> Iterator[None]:
     """Hold a lock on this file meanwhile. Raises Busy, with the text `otherwise`, if another process holds it."""
-    with file.open("w") as lock:
+    with _lock(file) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise Busy(otherwise) from error
         yield
+
+
+def _lock(file: Path) -> IO[str]:
+    try:
+        return file.open("w")
+    except PermissionError:
+        return file.open()  # one who may only read can hold it too

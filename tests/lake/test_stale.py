@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,23 @@ def test_an_unfinished_or_outdated_verdict_is_not_reported(tmp_path: Path, capsy
     assert report() == 0
     bronze(lake, taken(node("late")))
     assert report() == 2
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everything")
+def test_who_may_only_read_a_lake_gets_a_report_and_no_audit(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("pyarrow", "duckdb", "altair", "vl_convert"):
+        needs_module(name)
+    lake = bronze(tmp_path / "lake", drawn(3))
+    asked = ["--lake", str(lake), "--engine", "duckdb"]
+    run(["pipeline", "audit", *asked])
+    (lake / ".audit.lock").chmod(0o400)
+    lake.chmod(0o500)
+    try:
+        assert run(["pipeline", "report", "-o", str(tmp_path / "page.html"), *asked]) == 0
+        capsys.readouterr()
+        assert run(["pipeline", "audit", *asked]) == 2
+    finally:
+        lake.chmod(0o700)
+    assert "cannot be written: permission denied. Choose another --lake" in capsys.readouterr().err

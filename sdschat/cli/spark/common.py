@@ -254,9 +254,11 @@ def check_engine(engine: str, target: SparkTarget, root: str) -> None:
 
 
 @contextmanager
-def open_lake_engine(target: SparkTarget, root: str, engine: str) -> Iterator[LakeEngine]:
+def open_lake_engine(target: SparkTarget, root: str, engine: str, *, writes: bool = True) -> Iterator[LakeEngine]:
     check_engine(engine, target, root)
     folder = tables_of(root).folder
+    if writes and folder is not None:
+        must_be_folder(folder, "--lake")
     with _alone(folder):
         if engine == DUCKDB and folder is not None:
             from sdschat.lake.duck import open_duck

@@ -59,7 +59,7 @@ def command(lake: str, output: Path, engine: str, target: SparkTarget) -> None:
     """
     from sdschat.lake.figures import measure
 
-    with common.open_lake_engine(target, lake, engine) as there:
+    with common.open_lake_engine(target, lake, engine, writes=False) as there:
         if not there.has_verdict():
             same = "" if engine == common.SPARK else f" --engine {engine}"
             raise CommandProblem(
