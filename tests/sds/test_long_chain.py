@@ -5,8 +5,6 @@ from __future__ import annotations
 import cProfile
 import random
 
-import pytest
-
 from sdschat.sim.generate import limits
 from tests.sds.group import START, Group, forge
 
@@ -39,10 +37,9 @@ def receive_in_any_order(length: int) -> Group:
     return group
 
 
-@pytest.mark.timeout(400)
-def test_a_chain_of_100_000_in_any_order_is_delivered_whole() -> None:
-    group = receive_in_any_order(100_000)
-    assert group["a"].log == [f"m{at}" for at in range(100_000)]
+def test_a_chain_of_30_000_in_any_order_is_delivered_whole() -> None:
+    group = receive_in_any_order(30_000)
+    assert group["a"].log == [f"m{at}" for at in range(30_000)]
 
 
 def test_a_chain_four_times_as_long_takes_four_times_the_work() -> None:

@@ -17,7 +17,7 @@ from sdschat.store.journal import JournalRow
 from sdschat.store.store import Store
 from tests.store.samples import CODEC, Talk
 
-FLIPS = int(os.environ.get("SDSCHAT_TEST_FLIPS", "300"))
+FLIPS = int(os.environ.get("SDSCHAT_TEST_FLIPS", "200"))
 ROOMS = ("lobby", "kitchen")
 REFUSALS = {"StoreDamaged", "StoreUnavailable", "SchemaNewer", "SchemaOlder"}
 
