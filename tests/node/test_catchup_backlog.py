@@ -14,9 +14,9 @@ from tests.node.worlds import PATIENCE, Member, world
 # Sync messages come too late to acknowledge anything within this test.
 SLOW: dict[str, Any] = {
     "sds__sync_interval": 600_000,
-    "sds__resend_unacked": 30_000,
-    "sds__resend_possibly_acked": 30_000,
-    "sds__resend_max": 60_000,
+    "sds__resend_unacked": 300_000,
+    "sds__resend_possibly_acked": 300_000,
+    "sds__resend_max": 600_000,
 }
 COUNT = 1500
 
