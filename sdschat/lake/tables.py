@@ -243,8 +243,10 @@ class Tables:
         Of two who did so with the same files, the library would let both: each row would be there twice. So this is
         done where a lock can be held, which is in a folder, and on the table as it is then.
         """
+        if self.folder is None:
+            return
         many = [table for table in PARTED if self._has_many_files(table)]
-        if self.folder is None or not many:
+        if not many:
             return
         with contextlib.suppress(Busy), alone(self.folder / _TIDY_LOCK, "others do it"):
             for table in many:

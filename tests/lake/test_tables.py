@@ -143,6 +143,14 @@ def test_where_somebody_else_makes_files_fewer_they_are_left_alone(
     assert len(made.files(Journal)) == 8
 
 
+def test_the_tables_of_a_lake_in_an_object_store_are_not_listed_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def listed(*_: object) -> None:
+        pytest.fail("nothing is made fewer there")
+
+    monkeypatch.setattr(Tables, "_look", listed)
+    Tables("memory://lake").tidy()
+
+
 def test_what_a_killed_audit_left_on_its_way_is_removed_a_day_later(tmp_path: Path) -> None:
     lake = Tables(str(tmp_path))
     places = {age: Path(lake.scratch()) for age in (0, 2 * 86_400)}
