@@ -91,6 +91,7 @@ class Spool:
 
     def _begin(self) -> None:
         self._first = self.seq - len(self._waiting) + 1
+        self._spool.mkdir(exist_ok=True)  # another recorder that ended may have removed it
         self._path = self._spool / f"{self.tap}-{self._first:012}{SUFFIX}"
         self._descriptor = _locked(self._path)
         self._size = 0
@@ -111,7 +112,7 @@ class Spool:
         self.flush()
         self.seal()
         with contextlib.suppress(OSError):
-            self._spool.rmdir()  # fails, and the folder stays, if another recorder uses it
+            self._spool.rmdir()  # fails, and the folder stays, if another recorder has a spool there
 
 
 def _locked(path: Path) -> int:

@@ -103,6 +103,15 @@ def test_a_recorder_that_starts_takes_no_new_spool_for_one_that_was_left(
     assert recorded(tmp_path) == [("tap1", 1, heard(1).payload)]
 
 
+def test_a_recorder_goes_on_where_another_one_removed_the_empty_folder_of_spools(tmp_path: Path) -> None:
+    """Each later flush failed, so that nothing was recorded any more."""
+    spool, other = Spool(tmp_path, "tap1"), Spool(tmp_path, "tap2")
+    other.close()
+    spool.take(heard(1))
+    spool.close()
+    assert recorded(tmp_path) == [("tap1", 1, heard(1).payload)]
+
+
 def test_a_spool_that_its_run_seals_meanwhile_is_no_error(tmp_path: Path) -> None:
     """A recorder that started at this moment was told that the folder cannot be written."""
     spool = Spool(tmp_path, "tap1")
