@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import gc
 import os
@@ -138,16 +139,25 @@ class Busy(PipelineProblem):
 @contextmanager
 def alone(file: Path, otherwise: str) -> Iterator[None]:
     """Hold a lock on this file meanwhile. Raises Busy, with the text `otherwise`, if another process holds it."""
-    with _lock(file) as lock:
+    lock = _opened(file)
+    try:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise Busy(otherwise) from error
         yield
+    finally:
+        os.close(lock)
 
 
-def _lock(file: Path) -> IO[str]:
+def _opened(file: Path) -> int:
+    """Return a descriptor of the file, which is made if it is not there. One who may only read can hold a lock too: on
+    the file, or on its folder where there is none, as in a copy of a lake."""
     try:
-        return file.open("w")
-    except PermissionError:
-        return file.open()  # one who may only read can hold it too
+        return os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EROFS):
+            raise
+    with suppress(FileNotFoundError):
+        return os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    return os.open(file.parent, os.O_RDONLY | os.O_CLOEXEC)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 from sdschat.audit import compare as comparing
 from sdschat.audit.compare import compare
-from sdschat.audit.processes import side_by_side
+from sdschat.audit.processes import Busy, alone, side_by_side
 from sdschat.audit.sources.databases import databases
 from sdschat.audit.verdict import DEFAULT
 from tests.audit.field import change, nth
@@ -69,3 +70,30 @@ def test_databases_that_are_read_side_by_side_give_the_same(field: Path, monkeyp
     monkeypatch.setattr(comparing, "_ENOUGH", 1)
     monkeypatch.setattr(comparing, "processors", lambda: 3)
     assert compare(databases([field]), 1, DEFAULT) == alone
+
+
+@pytest.mark.parametrize("made", [True, False])
+@pytest.mark.parametrize("why", [errno.EACCES, errno.EROFS])
+def test_who_may_only_read_holds_a_lock_too(
+    why: int, made: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A report of a lake on a read-only file system, or of a copy without the lock, ended with a traceback."""
+    file, opened = tmp_path / ".audit.lock", os.open
+    if made:
+        file.touch()
+
+    def for_reading_alone(path: Path, flags: int, mode: int = 0o777) -> int:
+        if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+            raise OSError(why, os.strerror(why), str(path))
+        return opened(path, flags, mode)
+
+    monkeypatch.setattr(os, "open", for_reading_alone)
+    with alone(file, "another one"), pytest.raises(Busy, match="another one"), alone(file, "another one"):
+        pytest.fail("both hold it")
+    with alone(file, "another one"):
+        assert file.exists() == made
+
+
+def test_a_lock_that_cannot_be_opened_for_another_reason_is_not_held(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError), alone(tmp_path / "gone" / "lock", "another one"):
+        pytest.fail("it is held")
