@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shlex
@@ -120,6 +121,20 @@ def test_a_lake_that_is_a_file_is_refused_in_words(tmp_path: Path) -> None:
     (tmp_path / "lake").touch()
     with pytest.raises(PipelineProblem, match="runs cannot be kept in"):
         simulate(FEW, tmp_path / "lake", on_processes(1, None))
+
+
+def test_a_lake_that_may_only_be_read_is_refused_in_words_before_anything_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first run was done, and could not be written: an unexpected failure."""
+    (tmp_path / "gold").mkdir()
+
+    def refused(path: Path, *_: int) -> int:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    monkeypatch.setattr(os, "open", refused)
+    with pytest.raises(PipelineProblem, match="Read-only file system"):
+        RunTable(tmp_path)
 
 
 @pytest.mark.parametrize("left", ['{"run_id":', "{}", "\xff"])

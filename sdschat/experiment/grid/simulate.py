@@ -69,15 +69,17 @@ class RunTable:
     def __init__(self, lake: Path) -> None:
         """Make the folder. Raises PipelineProblem if it cannot be written."""
         self.file = lake / PLACE
+        self._lock = self.file.with_suffix(".lock")
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True)
+            self._lock.touch()
         except OSError as error:
             raise PipelineProblem(f"runs cannot be kept in {lake}: {error.strerror}. Name another folder.") from error
 
     def alone(self) -> AbstractContextManager[None]:
         """Lock the table: two commands with the same runs would do them twice."""
         busy = f"another `sdschat simulate` is writing to {self.file}; wait for it, or name another --lake."
-        return alone(self.file.with_suffix(".lock"), busy)
+        return alone(self._lock, busy)
 
     def read(self) -> dict[str, SimRun]:
         found: dict[str, SimRun] = {}
