@@ -8,6 +8,7 @@ not wait for minutes.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections import deque
 from collections.abc import Callable
@@ -75,10 +76,8 @@ class EventQueue:
         """Deliver the remaining events now, but of packets only the first `LAST`: the end must not wait for a flood.
         Events that this causes are dropped."""
         self._schedule = None
-        packets = [event for event in self._news if isinstance(event, Received)]
-        if len(packets) > LAST:
-            self._news = deque(event for event in self._news if not isinstance(event, Received))
-            self._news.extendleft(reversed(packets[:LAST]))
+        packets = itertools.count()
+        self._news = deque(event for event in self._news if not isinstance(event, Received) or next(packets) < LAST)
         self._drain()
         self._news.clear()
 
