@@ -10,13 +10,16 @@ import pytest
 
 from sdschat.identity.signing import Identity
 from sdschat.node.channel import waiting_packets
-from sdschat.node.channel.over_limit import PASSED_OVER, flood_of
-from sdschat.node.channel.waiting_packets import AT_ONCE
-from sdschat.node.events import ConnectionChanged, TroubleMet
+from sdschat.node.channel.over_limit import PASSED_OVER, flood_of, is_flooding
+from sdschat.node.channel.waiting_packets import AT_ONCE, OF_PEOPLE
+from sdschat.node.events import ConnectionChanged, MessageDelivered, TroubleMet
+from sdschat.sds.values import Message
 from sdschat.transport.base import Received, Topics
+from sdschat.wire.sds_codec import SdsCodec
 from tests.attacks.attacker import new_key, now, signed_packet
 from tests.node.worlds import Member, World, run
 
+CODEC = SdsCodec()
 ROOM = 4
 
 
@@ -30,8 +33,15 @@ class Channel:
     def hear(self, key: Identity, text: str, names: tuple[str, ...] = ()) -> str:
         """Let a packet arrive, and return its message id."""
         packet = signed_packet(key, "lobby", "somebody", text, next(self._dates), names)
-        self._session._heard(Received(Topics("lobby").msg, packet, False))
+        self.receive(packet)
         return waiting_packets.head_of(packet).message_id
+
+    def hear_junk(self, sender_id: str, message_id: str) -> None:
+        """Let a packet arrive that bears these ids, and that nobody signed."""
+        self.receive(CODEC.encode(Message(sender_id, message_id, "lobby", next(self._dates), content=b"junk")))
+
+    def receive(self, packet: bytes) -> None:
+        self._session._heard(Received(Topics("lobby").msg, packet, False))
 
 
 @pytest.fixture(autouse=True)
@@ -66,6 +76,46 @@ def test_what_a_person_says_waits_for_no_stranger_whom_it_names(tmp_path: Path, 
         entry = ann.node.sessions["lobby"].channel.state.delivered(named)
         assert entry is not None
         assert entry.bare
+
+    run(tmp_path, story)
+
+
+def test_junk_in_the_name_of_somebody_hides_nothing_that_they_lack(tmp_path: Path) -> None:
+    """Nobody checks the sender of what was passed over, and what floods name is not shown as missing."""
+
+    async def story(w: World) -> None:
+        ann, channel, bob = await known(w)
+        for _ in range(AT_ONCE + OF_PEOPLE * ROOM + 1):
+            channel.hear_junk(bob.sender_id, secrets.token_hex(32))
+        await ann.until(TroubleMet)
+        assert not is_flooding(ann.node.sessions["lobby"], bob.sender_id)
+
+    run(tmp_path, story)
+
+
+def test_junk_with_the_id_of_what_we_asked_for_does_not_take_its_place(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, channel, bob = await known(w)
+        said, flood, carol = signed_packet(new_key(), "lobby", "carol", "named", now()), new_key(), new_key()
+        wanted = waiting_packets.head_of(said).message_id
+        channel.hear(bob, "heard", (wanted,))
+        for _ in range(AT_ONCE):
+            channel.hear(flood, "flood")
+        for _ in range(OF_PEOPLE * ROOM + 1):
+            channel.hear_junk(carol.sender_id, wanted)
+        channel.receive(said)
+        await ann.until(MessageDelivered, lambda told: told.said.opened.text == "named")
+
+    run(tmp_path, story)
+
+
+def test_who_is_ignored_does_not_come_before_strangers(tmp_path: Path) -> None:
+    async def story(w: World) -> None:
+        ann, _, bob = await known(w)
+        reception = ann.node.sessions["lobby"].reception
+        assert reception.comes_first(bob.sender_id)
+        ann.node.ignore(bob.sender_id, True)
+        assert not reception.comes_first(bob.sender_id)
 
     run(tmp_path, story)
 

@@ -140,6 +140,53 @@ def test_at_the_end_a_few_are_taken_and_then_none() -> None:
     assert len(crowd.taken) == AT_ONCE + waiting_packets.LAST
 
 
+def test_at_the_end_a_packet_may_take_all_others_out_of_turn() -> None:
+    """There was nothing left to take then, and the program ended as by a fault."""
+    crowd = Crowd()
+
+    def take(packet: bytes) -> None:
+        crowd.taken.append(packet.decode())
+        for number in range(AT_ONCE, AT_ONCE + 3):
+            crowd.waiting.take_named(f"new {number}")
+
+    crowd.waiting = WaitingPackets(take, crowd.steps.append)
+    for number in range(AT_ONCE + 3):
+        crowd.say("new", number)
+    crowd.waiting.finish()
+    assert crowd.taken == [f"new {number}" for number in range(AT_ONCE + 1)]
+
+
+def test_what_one_packet_takes_out_of_turn_counts_in_its_step() -> None:
+    """A message that names 256 packets had all of them taken in one step, and three more."""
+    crowd = Crowd()
+
+    def take(packet: bytes) -> None:
+        crowd.taken.append(packet.decode())
+        if crowd.waiting.take_named(f"flood {MOST}") is not None:
+            for number in range(1, AT_ONCE - 1):
+                crowd.waiting.take_named(f"flood {MOST - number}")
+
+    crowd.fill()
+    crowd.step()  # in which many came
+    crowd.waiting._receive = take
+    crowd.taken.clear()
+    crowd.step()
+    assert len(crowd.taken) == 1
+
+
+def test_of_many_keys_the_one_that_floods_makes_room() -> None:
+    """Sixty-five keys with a packet each kept what one sender had, and a newcomer lost the only one."""
+    crowd = Crowd()
+    for number in range(AT_ONCE + MOST - 148):
+        crowd.say("flood", number)
+    for number in range(148):
+        crowd.say(f"key {number}")
+    said = crowd.say("newcomer")
+    assert crowd.waiting.take_passed_over() == {"flood": 1}
+    crowd.settle()
+    assert said in crowd.taken
+
+
 @pytest.mark.parametrize("cut", [0, 1, 2, 20, 60])
 def test_the_head_of_a_packet_is_read_as_the_codec_reads_it(cut: int) -> None:
     packet = SdsCodec().encode(Message("sender" * 5, "m" * 64, "lobby", 5, content=b"text"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from sdschat.identity.key_book import KeyBook
 from sdschat.node.channel.echoes import SentPackets
 from sdschat.node.channel.reception import PacketReception
 from sdschat.node.channel.waiting_packets import ASKED_FOR, WaitingPackets, head_of
@@ -22,7 +21,6 @@ class LivePackets:
         self,
         reception: PacketReception,
         channel: Channel,
-        book: KeyBook,
         clock: Clock,
         took: Callable[[Exception | None], None],
         *,
@@ -32,7 +30,6 @@ class LivePackets:
         self.waiting = WaitingPackets(self._take, asyncio.get_running_loop().call_soon)
         self._reception = reception
         self._channel = channel
-        self._book = book
         self._clock = clock
         self._took = took
         self._sealed = sealed
@@ -47,11 +44,11 @@ class LivePackets:
             self._took(None)
         elif self._sealed:
             self._take(packet, event.outdated)
-        elif state.knows((head := head_of(packet)).message_id):
+        elif (head := head_of(packet)).message_id in state.requests.missing and not self.waiting.holds(head.message_id):
+            # One of each id, since anybody can send more that bear it.
             self.waiting.put(packet, head._replace(sender_id=ASKED_FOR), known=True)
         else:
-            is_ours = head.sender_id == state.participant_id
-            self.waiting.put(packet, head, known=is_ours or self._book.is_person(head.sender_id))
+            self.waiting.put(packet, head, known=self._reception.comes_first(head.sender_id))
 
     def _take(self, packet: bytes, outdated: bool = False) -> None:
         try:

@@ -85,9 +85,8 @@ class OverLimitCounter(PassiveExtension):
         if not passed:
             return []
         self._session.refusals.count(Reason.OVER_LIMIT, passed.total())
-        for sender_id, packets in passed.items():
-            for _ in range(packets):
-                self._note_flood(sender_id, mono)
+        # They count for the rate alone: nobody checked who sent them, and of whom they name more would be hidden.
+        self._lately.extend((mono, sender) for sender in passed.elements())
         before, self._passed_over_at = self._passed_over_at, mono
         return [TroubleMet(PASSED_OVER)] if mono - before >= MINUTE else []
 

@@ -23,6 +23,7 @@ _JOININGS: Final = 60
 # Messages in a minute that nobody signed, in the name of one who signs: anybody can send them. They have a limit of
 # their own, since that one's would be used up by others.
 _BORROWED: Final = 20
+_NAMES: Final = 16  # of a message, the last ones: packets with these ids are taken out of turn. We name two.
 
 
 class PacketReception:
@@ -86,7 +87,7 @@ class PacketReception:
                 self._take_borrowed(message, packet, source, now)
             else:
                 unproven = self.is_unproven(message, heard)
-                if not out_of_turn and self._gate.book.is_person(message.sender_id):
+                if not out_of_turn and self.comes_first(message.sender_id):
                     self._take_named(message, now)
                 self._channel.receive_message(now, message, packet, source, unproven=unproven)
                 self._gate.copies.compare(self._channel.state, message)
@@ -96,9 +97,14 @@ class PacketReception:
                     self._gate.copies.review(self._channel, message, now)
         return True
 
+    def comes_first(self, sender_id: str) -> bool:
+        """True for us, and for people whom the user does not ignore: strangers wait for them."""
+        is_heard = self._gate.book.is_person(sender_id) and not self._gate.is_ignored(sender_id)
+        return is_heard or sender_id == self._gate.identity.sender_id
+
     def _take_named(self, message: Message, now: Now) -> None:
         """Take the packets that a message names, and that wait or were passed over: it would wait for them."""
-        for entry in message.causal_history:
+        for entry in message.causal_history[-_NAMES:]:
             packet = self.take_named(entry.message_id)
             if packet is not None:
                 self.receive(now, packet, "live", out_of_turn=True)

@@ -108,7 +108,7 @@ class ChannelSession:
         self._announced: Callable[[bytes], None] | None = None
         self.watchers: list[Watcher] = []  # see every packet of the channel, and must not raise
         self.reception = PacketReception(channel, gate, self.proofs, limits, self.watchers, private)
-        self.live = LivePackets(self.reception, channel, gate.book, clock, self._took, sealed=private is not None)
+        self.live = LivePackets(self.reception, channel, clock, self._took, sealed=private is not None)
 
     @property
     def extensions(self) -> tuple[ChannelExtension, ...]:

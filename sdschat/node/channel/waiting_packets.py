@@ -1,7 +1,7 @@
 """Packets of a channel that wait because more comes in than can be taken in.
 
 A few are taken between two steps of the loop. Where more come, they wait here, so that the socket is read on: a broker
-keeps little for a slow reader, and drops what others say with the rest. The first `FEW` are taken in the order in which
+keeps little for a slow reader, and drops what others say with the rest. Up to `FEW` are taken in the order in which
 they came. Where more wait, senders take turns, and people come before strangers, who have a turn in four. Where too
 many wait, the sender with the most packets loses its newest, which is neither decoded nor checked nor saved. What was
 passed over so comes later, by repair or by catching up.
@@ -73,13 +73,17 @@ class _Lanes:
         self.count = 0
         self._bytes = 0
         self._times = times
+        self._largest = ""  # of those that a packet was added to, the one with most; others may have more since then
 
     @property
     def full(self) -> bool:
         return self.count > self._times * MOST or self._bytes > self._times * KEPT
 
     def add(self, waiting: _Waiting) -> None:
-        self.by_sender.setdefault(waiting.sender_id, deque()).append(waiting)
+        lane = self.by_sender.setdefault(waiting.sender_id, deque())
+        lane.append(waiting)
+        if len(lane) > len(self.by_sender.get(self._largest, ())):
+            self._largest = waiting.sender_id
         self.count += 1
         self._bytes += len(waiting.packet)
 
@@ -90,10 +94,12 @@ class _Lanes:
         return self.remove(lane[0])
 
     def pass_over(self) -> _Waiting:
-        """Take the newest packet of the sender with the most. Those whose packets came last are looked at, the last one
-        first, so that many keys with a packet each cost little, and only the last of them loses it."""
-        lately = islice(reversed(self.by_sender), LOOKED_AT)
-        return self.remove(self.by_sender[max(lately, key=lambda one: len(self.by_sender[one]))][-1])
+        """Take the newest packet of the sender with the most, of those whose turn is the last and of the largest that
+        was seen: to look at all of many keys would take too long. Of equal ones the last one loses it."""
+        looked_at = [*islice(reversed(self.by_sender), LOOKED_AT)]
+        if self._largest in self.by_sender:
+            looked_at.append(self._largest)
+        return self.remove(self.by_sender[max(looked_at, key=lambda one: len(self.by_sender[one]))][-1])
 
     def remove(self, waiting: _Waiting) -> _Waiting:
         lane = self.by_sender[waiting.sender_id]
@@ -145,26 +151,35 @@ class WaitingPackets:
         while lanes.full:
             self._pass_over(self._left(lanes.pass_over()))
 
+    def holds(self, message_id: str) -> bool:
+        """True if a packet with this id waits."""
+        return message_id in self._named
+
     def take_passed_over(self) -> Counter[str]:
         """Take the numbers of packets that were passed over since the last call, by sender."""
         taken, self._passed_over = self._passed_over, Counter()
         return taken
 
     def take_named(self, message_id: str) -> bytes | None:
-        """Take a packet out of turn, which waits or was passed over lately. None if there is none with this id."""
+        """Take a packet out of turn, which waits or was passed over lately. None if there is none with this id. It
+        counts as one of those that are taken in this step."""
         passed = self._passed.pop(message_id, None)
         if passed is not None:
             self._passed_bytes -= len(passed)
+            self._taken += 1
             return passed
         waiting = self._named.get(message_id)
         if waiting is None:
             return None
+        self._taken += 1
         lanes = self._people if waiting.sender_id in self._people.by_sender else self._strangers
         return self._left(lanes.remove(waiting)).packet
 
     def finish(self) -> None:
         """Take a few of those that wait, and no more from now on: the end must not wait for a flood."""
-        for _ in range(min(self._count, LAST)):
+        left = LAST
+        while self._count and left:  # one may take others out of turn
+            left -= 1
             self._receive(self._next())
         self._receive = _drop
         self._people, self._strangers = _Lanes(OF_PEOPLE), _Lanes(1)
