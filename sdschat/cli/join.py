@@ -97,7 +97,7 @@ def _told(chosen: Chosen, node: Node, first_run: bool, guest: bool = False) -> l
     """Return what the user has to know of the command line and of the profile: it may be another one than the last
     time, and its name one that the user did not give."""
     from sdschat.cli.options import PASSWORD_SEEN
-    from sdschat.cli.session import KEY_LOST
+    from sdschat.cli.own_key import KEY_LOST
 
     upgrade = None if guest else node.profile.store.upgrade
     return [

@@ -15,9 +15,9 @@ from sdschat.cli.errors import INTERRUPTED, NOT_AUTHORISED, TERMINATED, UNREACHA
 from sdschat.cli.logs import log_to_file
 from sdschat.cli.options import IN_USE, WORKED_OUT, Chosen, FoundSettings
 from sdschat.cli.output import safe
+from sdschat.cli.own_key import KEY_LOST, note_lost_key
 from sdschat.identity.content import problems_with
 from sdschat.identity.key_book import NickClaimed
-from sdschat.identity.keyfile import KEY_FILE
 from sdschat.node import events
 from sdschat.node.event_words import claim_words, own_key_words, saving_failed_words
 from sdschat.node.members.opening import members_extension
@@ -40,10 +40,6 @@ _TOO_FAST = (
     "Say less at once, or tell them to raise it"
 )
 Body = Callable[[Node], Awaitable[int]]
-KEY_LOST = (
-    "The key of this profile was gone, so a new one was made: to others you are somebody else now. A copy of its "
-    "identity.key, put in the place of the new one, makes you yourself again."
-)
 ATTEMPTS_EMBEDDED = 10  # connection attempts: another process may just be taking over the embedded broker
 _TLS_FILES = ("ca_file", "cert_file", "key_file")
 _PROFILES = 9  # profiles tried where the first one is in use
@@ -201,8 +197,7 @@ def _open(chosen: Chosen, takes_another: bool) -> Profile:
     The nick follows: two keys with one nick would be an alarm to everybody else.
     """
     profile, nick = chosen.profile, chosen.nick
-    lost = chosen.database.exists() and not (chosen.database.parent / KEY_FILE).exists()
-    chosen.warnings += [KEY_LOST] if lost else []
+    note_lost_key(chosen)
     may = takes_another and chosen.general["profile"].origin in WORKED_OUT
     for number in range(2, _PROFILES + 2):
         try:

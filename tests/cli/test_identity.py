@@ -191,10 +191,21 @@ def test_a_key_that_could_not_be_written_whole_leaves_no_file(
     assert not (tmp_path / "ann.key").exists()
 
 
-def test_a_key_that_is_gone_is_told_where_a_new_one_is_made_for_its_profile(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("send", "lobby", "hello", "--broker", "mqtt://127.0.0.1:1"),
+        ("create", "garden", "--private"),
+        ("create", "garden", "--members"),
+    ],
+)
+def test_a_key_that_is_gone_is_told_where_a_new_one_is_made_for_its_profile(
+    asked: tuple[str, ...], tmp_path: Path
+) -> None:
     """One went on as somebody else without a word."""
-    dead = ("send", "lobby", "hello", "--name", "ann", "--broker", "mqtt://127.0.0.1:1")
-    assert "was gone" not in run(tmp_path, *dead).stderr
+    asked = (*asked, "--name", "ann")
+    assert "was gone" not in run(tmp_path, *asked).stderr
     (profile(tmp_path, "ann") / "identity.key").unlink()
-    assert "The key of this profile was gone, so a new one was made" in run(tmp_path, *dead).stderr
-    assert "was gone" not in run(tmp_path, *dead).stderr
+    asked = (asked[0], "other", *asked[2:])
+    assert "The key of this profile was gone, so a new one was made" in run(tmp_path, *asked).stderr
+    assert "was gone" not in run(tmp_path, *asked).stderr
