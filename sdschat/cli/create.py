@@ -13,11 +13,10 @@ import click
 from sdschat.cli.errors import WRONG_USE, CommandProblem, in_the_chat, say
 from sdschat.cli.invite import how_to_join, limits, print_link
 from sdschat.cli.options import Chosen, channel_options
-from sdschat.cli.own_key import KEY_LOST, note_lost_key
-from sdschat.cli.session import further_options, mqtt_options, refuse_nick
+from sdschat.cli.session import further_options, mqtt_options, open_alone, refuse_nick
 from sdschat.node.members.saved import create_members, create_private_members
 from sdschat.node.private.record import create_private, invite_link, private_state
-from sdschat.node.profile import Profile, keep_first_nick, open_profile
+from sdschat.node.profile import Profile
 from sdschat.node.view.user_texts import UserTexts, last_broker
 
 _NOT_SINCE_JOIN: Final = (
@@ -115,13 +114,8 @@ def command(
 def _opened(chosen: Chosen, in_chat: str) -> Profile:
     """Open the profile. `in_chat`: the command of the chat that does the same, if there is one."""
     refuse_nick(chosen)
-    note_lost_key(chosen)
     with in_the_chat(in_chat) if in_chat else nullcontext():
-        profile = open_profile(chosen.database, chosen.settings)
-    if KEY_LOST in chosen.warnings:
-        say(KEY_LOST)
-    keep_first_nick(profile, chosen.nick, time.time_ns() // 1_000_000)
-    return profile
+        return open_alone(chosen)
 
 
 def _refuse(options: Mapping[str, object]) -> None:

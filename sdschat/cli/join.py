@@ -96,14 +96,13 @@ def _run(
 def _told(chosen: Chosen, node: Node, first_run: bool, guest: bool = False) -> list[str]:
     """Return what the user has to know of the command line and of the profile: it may be another one than the last
     time, and its name one that the user did not give."""
-    from sdschat.cli.options import PASSWORD_SEEN
-    from sdschat.cli.own_key import KEY_LOST
+    from sdschat.cli.session import TOLD_IN_THE_CHAT
 
     upgrade = None if guest else node.profile.store.upgrade
     return [
         *_told_of_profile(chosen, first_run, guest),
         *([upgrade.in_words()] if upgrade is not None else []),
-        *(one for one in chosen.warnings if one in (PASSWORD_SEEN, KEY_LOST)),
+        *(one for one in chosen.warnings if one in TOLD_IN_THE_CHAT),
     ]
 
 

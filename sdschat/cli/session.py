@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from sdschat.cli.errors import INTERRUPTED, NOT_AUTHORISED, TERMINATED, UNREACHABLE, WRONG_USE, CommandProblem, say
 from sdschat.cli.logs import log_to_file
-from sdschat.cli.options import IN_USE, WORKED_OUT, Chosen, FoundSettings
+from sdschat.cli.options import IN_USE, PASSWORD_SEEN, WORKED_OUT, Chosen, FoundSettings
 from sdschat.cli.output import safe
-from sdschat.cli.own_key import KEY_LOST, note_lost_key
+from sdschat.cli.own_key import KEY_LOST, keep_name, note_lost_key
 from sdschat.identity.content import problems_with
 from sdschat.identity.key_book import NickClaimed
 from sdschat.node import events
@@ -24,7 +24,7 @@ from sdschat.node.members.opening import members_extension
 from sdschat.node.network import MqttNetwork
 from sdschat.node.node import Node
 from sdschat.node.private.links import broker_of
-from sdschat.node.profile import DATABASE, Profile, keep_first_nick, open_profile, profile_name
+from sdschat.node.profile import DATABASE, Profile, open_profile, profile_name
 from sdschat.node.store_client.events import StoreLeft
 from sdschat.node.view.members import fork_words
 from sdschat.store.errors import ProfileInUse, StoreError
@@ -40,6 +40,7 @@ _TOO_FAST = (
     "Say less at once, or tell them to raise it"
 )
 Body = Callable[[Node], Awaitable[int]]
+TOLD_IN_THE_CHAT = (PASSWORD_SEEN, KEY_LOST)  # warnings: what is on the screen before it opens is not seen
 ATTEMPTS_EMBEDDED = 10  # connection attempts: another process may just be taking over the embedded broker
 _TLS_FILES = ("ca_file", "cert_file", "key_file")
 _PROFILES = 9  # profiles tried where the first one is in use
@@ -162,15 +163,13 @@ async def _session(
         if found is None:
             _use_broker_of(chosen, profile.store, channels)
             found = mqtt_options(chosen)
+        keep_name(chosen, profile)
     except BaseException:
         profile.store.close()
         raise
     options, embedded = found
     network = MqttNetwork(options, chosen.settings, embedded=embedded)
     node = Node(profile, chosen.nick, chosen.settings, network)
-    _keep_name(chosen, node)
-    with contextlib.suppress(StoreError):  # the disk is full: the chat says so
-        keep_first_nick(profile, chosen.nick, node.clock.now().wall)
     node.broker = "" if embedded else str(options.address)
     node.broker_wants_user = bool(options.address.user)
     node.broker_options = further_options(chosen)
@@ -210,12 +209,14 @@ def _open(chosen: Chosen, takes_another: bool) -> Profile:
     raise AssertionError("the loop above returns or raises")
 
 
-def _keep_name(chosen: Chosen, node: Node) -> None:
-    """Go by the nick that the key of this profile last went by, if the user gave none: to others it is a renaming."""
-    kept = node.gate.nick_of(node.sender_id)
-    if kept and chosen.general["name"].origin in WORKED_OUT:
-        node.rename(kept)
-        chosen.general["name"] = FoundSettings(kept, "the profile")
+def open_alone(chosen: Chosen) -> Profile:
+    """Open the profile for a command without a node."""
+    note_lost_key(chosen)
+    profile = open_profile(chosen.database, chosen.settings)
+    if KEY_LOST in chosen.warnings:
+        say(KEY_LOST)
+    keep_name(chosen, profile)
+    return profile
 
 
 def _pin(store: Store, channel: str, data_set: str) -> None:

@@ -86,16 +86,6 @@ def open_profile(path: Path, settings: Settings) -> Profile:
         raise
 
 
-def keep_first_nick(profile: Profile, nick: str, now: int) -> None:
-    """Keep the nick of a key that went by none yet. Else it is kept with the first message that is signed in SDS, and
-    in members' channels there is none."""
-    own, known = profile.identity.public_key, profile.store.keys()
-    if any(key == own for key, _, _ in known):
-        return
-    with profile.store.transaction() as transaction:
-        transaction.put_key(own, nick, now)
-
-
 def _chance(store: Store) -> bytes:
     """Return the secret of the engine's random choices. It is made once: an engine restored from disk chooses as it
     would have."""

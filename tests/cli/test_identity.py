@@ -209,3 +209,14 @@ def test_a_key_that_is_gone_is_told_where_a_new_one_is_made_for_its_profile(
     asked = (asked[0], "other", *asked[2:])
     assert "The key of this profile was gone, so a new one was made" in run(tmp_path, *asked).stderr
     assert "was gone" not in run(tmp_path, *asked).stderr
+
+
+def test_the_nick_of_a_later_start_is_kept_where_nothing_is_said(tmp_path: Path) -> None:
+    """`log` and `timber status` went on with that of the first one."""
+    nowhere = ("pipe", "lobby", "--profile", "ann", "--broker", "mqtt://127.0.0.1:1")
+    for name in ("ann", "anna"):
+        run(tmp_path, *nowhere, "--name", name)
+        assert last_nick(profile(tmp_path, "ann") / "sdschat.db") == name
+    made = run(tmp_path, "create", "garden", "--private", "--profile", "ann")
+    assert "anna is its creator" in made.stderr
+    assert last_nick(profile(tmp_path, "ann") / "sdschat.db") == "anna", "no nick was given"

@@ -216,11 +216,11 @@ class Conversations:
     # The user.
 
     def set_nick(self, nick: str) -> None:
-        """Go by another nick, also at the next start if this key has one. Raises ValueError for an invalid one."""
+        """Go by another nick, also at the next start. Raises ValueError for an invalid one."""
         self.node.rename(nick)
-        known = self.node.gate.book.row(self.node.sender_id)
-        if known is not None:
-            self._state.save(lambda transaction: transaction.put_key(known.public_key, nick, known.first_seen))
+        key, known = self.node.profile.identity.public_key, self.node.gate.book.row(self.node.sender_id)
+        first_seen = self.now().wall if known is None else known.first_seen
+        self._state.save(lambda transaction: transaction.put_key(key, nick, first_seen))
 
     def value(self, name: str) -> str:
         """Return a text that `set_value` saved."""
