@@ -56,6 +56,17 @@ def test_what_takes_its_place_later_is_followed_by_ours_ever_more_rarely(tmp_pat
     assert len(times) == 7
 
 
+def test_a_member_alone_announces_against_another_data_set(tmp_path: Path) -> None:
+    published: list[bytes] = []
+    announced, _, newest = announcing(tmp_path, published)
+    announced.rivalled(100, is_member=False)
+    announced.advance(1000)
+    assert published == [], "also on a new connection"
+    announced.rivalled(2000, is_member=True)
+    announced.advance(3000)
+    assert published == [newest]
+
+
 def test_it_is_not_announced_again_where_somebody_else_did(tmp_path: Path) -> None:
     published: list[bytes] = []
     announced, _, newest = announcing(tmp_path, published)

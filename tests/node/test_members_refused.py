@@ -9,7 +9,7 @@ import pytest
 
 from sdschat.identity import key_book
 from sdschat.identity.key_book import PEOPLE_A_MINUTE
-from sdschat.identity.members import seal_packet
+from sdschat.identity.members import read_announcement, seal_packet
 from sdschat.identity.signing import Identity
 from sdschat.node.channel.extension import OutgoingPacket
 from sdschat.node.events import (
@@ -27,11 +27,12 @@ from sdschat.node.members.opening import install
 from sdschat.node.members.saved import create_members, pin
 from sdschat.node.node import Node
 from sdschat.store.store import Store
+from sdschat.timber.config import Config
 from sdschat.transport.base import Topics
 from sdschat.transport.memory import MemoryTransport
 from sdschat.wire.sds_codec import SdsCodec
 from tests.node.test_members import SHORT, _channel, _let_in, _start, _texts
-from tests.node.worlds import Member, World, world
+from tests.node.worlds import PATIENCE, Member, World, world
 
 OTHER = "ab" * 32
 TOPICS = Topics("garden")
@@ -65,6 +66,31 @@ def test_only_the_data_set_that_a_channel_is_pinned_to_counts(tmp_path: Path) ->
             assert _channel(bob).data_set == OTHER
             with pytest.raises(ValueError, match=rf"garden is the data set {OTHER} here, not "):
                 pin(bob.node.profile.store, "garden", _channel(ann).data_set)
+
+    asyncio.run(story())
+
+
+def test_who_was_led_to_a_false_data_set_does_not_announce_it_against_a_member(tmp_path: Path) -> None:
+    """Its maker was gone, and each newcomer who knocked there went on announcing it."""
+    with Store.open(tmp_path / "mallory" / "sdschat.db", SdsCodec()) as store:
+        false = create_members(store, Identity(b"m" * 32), "garden", Config())
+
+    async def story() -> None:
+        async with world(tmp_path) as here:
+            topic, retained = TOPICS.announcement, here.network.retained
+            here.network.pass_on(topic, false.announcement, True)
+            bob = _start(here, "bob")
+            await bob.until(DataSetFound)
+            assert _channel(bob)._announced.due is None, "it was just heard"
+            ann = _start(here, "ann")
+            await bob.until(KindRefused)
+            assert _channel(bob)._announced.due is None, "it leaves the other one standing"
+            async with asyncio.timeout(PATIENCE):
+                while _channel(ann)._announced.due is not None:
+                    await asyncio.sleep(0.05)
+            found = read_announcement(retained[topic], "garden")
+            assert found is not None
+            assert found.data_set.hex() == _channel(ann).data_set
 
     asyncio.run(story())
 

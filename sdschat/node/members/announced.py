@@ -45,6 +45,8 @@ class AnnouncedDataSet:
         self._unsaved = None if kept else record
         if record.announcement:
             self._newest = read_announcement(record.announcement, record.channel)
+            if not kept:
+                self._announce_at = None  # it was just heard, so it has its place
 
     @property
     def data_set(self) -> bytes:
@@ -92,6 +94,14 @@ class AnnouncedDataSet:
             self._announce_at = max(now + wait, self._again_at)
             self._again_at = self._announce_at + self._pause
             self._pause = min(2 * self._pause, _AGAIN_LATEST)
+
+    def rivalled(self, now: int, *, is_member: bool) -> None:
+        """Announce again where another data set is announced, if we are a member. Others may have been led to a false
+        one, whose maker is gone: they would go on announcing it for ever."""
+        if is_member:
+            self.displaced(now)
+        else:
+            self._announce_at = None
 
     def refusal(self, found: DataSet, why: str, now: int) -> list[KindRefused]:
         """Return the event for an announcement that does not count, if there was none just now."""

@@ -368,9 +368,9 @@ class MembersChannel:
     def _hear_announcement(self, payload: bytes) -> None:
         found = read_announcement(payload, self._session.name)
         ours, now = self._announced.record, self._now().mono
-        if ours is not None and (found is None or found.data_set != ours.data_set):
-            self._announced.displaced(now)
         if found is None:
+            if ours is not None:
+                self._announced.displaced(now)
             return
         if ours is None and self._store.messages(self._session.name):
             detail = (
@@ -381,6 +381,7 @@ class MembersChannel:
         elif ours is None:
             self._find(MembersRecord(self._session.name, found.data_set, found.payload), found.creator)
         elif found.data_set != ours.data_set:
+            self._announced.rivalled(now, is_member=self.engine.me is not None)
             self._refuse(found, f"another data set is announced here; ours is {self.data_set}")
         elif self._announced.hear(found, now):
             self._join()
