@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Generator
 
 import pytest
@@ -13,6 +14,10 @@ from hypothesis import settings
 settings.register_profile("quick", deadline=None, max_examples=100)
 settings.register_profile("long", deadline=None, max_examples=5000)
 settings.load_profile(os.environ.get("SDSCHAT_HYPOTHESIS", "quick"))
+
+# A shell that starts tests in the background has them ignore SIGINT, and so would all programs that they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)

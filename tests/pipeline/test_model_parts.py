@@ -91,14 +91,14 @@ def test_who_hears_does_not_depend_on_of_whom_it_is_asked(count: int) -> None:
 @pytest.mark.parametrize("push", [True, False])
 def test_skipping_what_tells_nobody_anything_changes_no_figure(monkeypatch: pytest.MonkeyPatch, push: bool) -> None:
     """Step by step is the way of smaller groups, which are compared with the engine."""
-    setting = dataclasses.replace(MANY, push=push, tail=240_000)
+    setting = dataclasses.replace(MANY, push=push, tail=120_000)
 
     def figures(seeds: range) -> list[dict[str, float]]:
         return [figures_of(run_model(setting, seed)) for seed in seeds]
 
-    skipping = figures(range(8))
+    skipping = figures(range(6))
     monkeypatch.setattr(run, "skip_quiet", lambda group: None)
-    every = figures(range(100, 108))
+    every = figures(range(100, 106))
     assert skipping[0] != every[0]
     for name in NAMES:
         found = difference([each[name] for each in skipping], [each[name] for each in every], 0.01 / len(NAMES))

@@ -19,7 +19,6 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are l
 
 PATIENCE = 40  # seconds: Spark itself gives up later than this
 ASKS = (
-    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "  # a shell may start tests without it
     "from sdschat.pipeline.session import SparkTarget; from sdschat.pipeline.doctor import ask; ask(SparkTarget({!r}))"
 )
 

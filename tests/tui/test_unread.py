@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from sdschat.node.channel import waiting_packets
 from tests.tui.stage import Stage, stage, staged
+
+
+@pytest.fixture(autouse=True)
+def _in_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take what comes at once in one step, so that no frame between two steps shows a part of it."""
+    monkeypatch.setattr(waiting_packets, "AT_ONCE", 1000)
 
 
 async def _missed(s: Stage) -> None:
