@@ -383,7 +383,7 @@ def test_answer_times_fall_into_the_right_buckets() -> None:
 
 
 async def _say_much(w: Stores, server: Member, count: int) -> list[str]:
-    """Have somebody say so much, and nothing twice: a packet that comes again after its room was taken is kept anew."""
+    """Have somebody say so much, until all is taken in, and nothing twice: copies that come later are kept anew."""
     never = {"sds.resend_unacked": 300_000, "sds.resend_possibly_acked": 300_000, "sds.resend_max": 600_000}
     ann = w.start("ann", changes=never)
     await ann.until(PresenceChanged, lambda p: p.nick == "keeper")
@@ -395,6 +395,8 @@ async def _say_much(w: Stores, server: Member, count: int) -> list[str]:
     await server.until(MessageDelivered, lambda m: m.said.message.message_id == ids[-1])
     await ann.node.close(0.1)
     w.members.remove(ann)
+    while server.node.sessions["lobby"].live.waiting._count:
+        await asyncio.sleep(0.001)
     return ids
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Final, NamedTuple
 
-AT_ONCE: Final = 4  # packets between two steps of the loop: half as many as the transport hands over
+AT_ONCE: Final = 8  # packets between two steps of the loop: each step saves them, so fewer would take longer
 MANY: Final = 2 * AT_ONCE  # came between two steps: one packet of strangers is taken, so that reading goes on
 TURNS: Final = 4  # of so many turns strangers have one, while people wait
 FEW: Final = 64  # packets that wait in the order in which they came
