@@ -202,10 +202,9 @@ class WaitingPackets:
     def _next(self) -> bytes:
         if self._count <= FEW:
             both = (self._people, self._strangers)
-            firsts = ((lane[0].number, lanes) for lanes in both for lane in lanes.by_sender.values())
-            number, lanes = min(firsts, key=lambda first: first[0])
-            found = next(lane[0] for lane in lanes.by_sender.values() if lane[0].number == number)
-            return self._left(lanes.remove(found)).packet
+            firsts = ((lanes, lane[0]) for lanes in both for lane in lanes.by_sender.values())
+            lanes, first = min(firsts, key=lambda each: each[1].number)
+            return self._left(lanes.remove(first)).packet
         self._turn += 1
         strangers_turn = self._strangers.count and (self._turn % TURNS == 0 or not self._people.count)
         return self._left((self._strangers if strangers_turn else self._people).take_turn()).packet
