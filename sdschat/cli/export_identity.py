@@ -13,6 +13,7 @@ from sdschat.cli.options import WORKED_OUT, Chosen, local_options
 from sdschat.cli.passphrase import find_passphrase
 from sdschat.identity.backup import seal_identity
 from sdschat.identity.keyfile import KEY_FILE, load
+from sdschat.identity.signing import nick_of
 from sdschat.node.private.links import private_names
 
 
@@ -63,6 +64,4 @@ def _nick_and_private_names(chosen: Chosen, public_key: bytes) -> tuple[str, lis
     if not chosen.database.exists():
         return nick, []
     with open_reader(chosen) as reader:
-        known = reader.keys()
-        kept = next((nick for key, nick, _ in known if key == public_key), "")
-        return kept or nick, private_names(reader)
+        return nick_of(reader.keys(), public_key) or nick, private_names(reader)

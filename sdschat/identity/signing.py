@@ -55,6 +55,11 @@ def nicks_by_sender(keys: Iterable[tuple[bytes, str, int]]) -> dict[str, str]:
     return {sender_id_of(key): nick for key, nick, _ in keys if nick}
 
 
+def nick_of(keys: Iterable[tuple[bytes, str, int]], public_key: bytes) -> str:
+    """Return the nick that was last claimed for this key; empty if there is none."""
+    return next((nick for key, nick, _ in keys if key == public_key), "")
+
+
 def by_name(name: str) -> str:
     """Return the sort key of a name in a list: letters of any case are alike, and `ann2` stands before `ann10`."""
     return re.sub(r"\d+", lambda number: number[0].zfill(_DIGITS), name.casefold())

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from sdschat.identity.keyfile import KEY_FILE, KeyFileError, load, load_or_create
-from sdschat.identity.signing import Identity, by_name
+from sdschat.identity.signing import Identity, by_name, nick_of
 from sdschat.node.settings import Settings
 from sdschat.sds.values import Codec
 from sdschat.store.files import prepare_directory
@@ -57,8 +57,7 @@ def last_nick(path: Path) -> str:
     with contextlib.suppress(OSError, KeyFileError):
         own = load(path.parent / KEY_FILE).public_key
         with contextlib.closing(Store.open_read_only(path, EitherCodec())) as reader:
-            known = reader.keys()
-        return next((nick for key, nick, _ in known if key == own), "")
+            return nick_of(reader.keys(), own)
     return ""
 
 
